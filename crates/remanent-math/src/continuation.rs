@@ -1,0 +1,254 @@
+//! Pseudo-arclength continuation: following a curve of solutions round its folds.
+//!
+//! A curve is given by M − 1 equations in M unknowns (the last of which is
+//! usually a control parameter). A step predicts along the tangent and
+//! corrects in the plane across it, so the curve may turn back in any of its
+//! unknowns. See H. B. Keller, *Lectures on Numerical Methods in Bifurcation
+//! Problems* (1987), ch. 4.
+
+use crate::linear::{axpy, broyden_update, dot, max_norm, solve};
+use crate::newton::differences;
+
+/// The equations of a curve: the first M − 1 entries are residuals, the last
+/// one is ignored. `None` outside the domain.
+pub type Equations<'a, const M: usize> = &'a mut dyn FnMut(&[f64; M]) -> Option<[f64; M]>;
+
+/// A point of a traced curve.
+#[derive(Clone, Copy, Debug)]
+pub struct Point<const M: usize> {
+    /// The unknowns.
+    pub y: [f64; M],
+    /// The unit tangent, in the direction of tracing.
+    pub tangent: [f64; M],
+    /// Derivatives of the equations by the unknowns; the last row is the tangent.
+    pub jacobian: [[f64; M]; M],
+}
+
+/// How finely to trace, and how far.
+#[derive(Clone, Copy, Debug)]
+pub struct Tracer {
+    /// Length of the first step.
+    pub first_step: f64,
+    /// Longest step.
+    pub max_step: f64,
+    /// Shortest step; the trace ends where a shorter one would be needed.
+    pub min_step: f64,
+    /// Residual to which every point is corrected.
+    pub tolerance: f64,
+    /// Largest angle between the tangents of neighbouring points, in radians.
+    pub max_turn: f64,
+    /// Largest number of points.
+    pub max_points: usize,
+}
+
+/// Why a trace ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceEnd {
+    /// The caller said so.
+    Stopped,
+    /// The number of points was used up.
+    MaxPoints,
+    /// No step, however short, finds the next point.
+    Lost,
+}
+
+/// Sets the last entry of a residual to the arclength condition.
+fn across<const M: usize>(
+    f: Equations<M>,
+    y: &[f64; M],
+    predicted: &[f64; M],
+    tangent: &[f64; M],
+) -> Option<[f64; M]> {
+    let mut r = f(y)?;
+    r[M - 1] = dot(tangent, &axpy(y, -1.0, predicted));
+    r.iter().all(|v| v.is_finite()).then_some(r)
+}
+
+/// The unit tangent that the Jacobian implies, on the side of `towards`.
+fn tangent_of<const M: usize>(
+    mut jacobian: [[f64; M]; M],
+    towards: &[f64; M],
+) -> Option<[f64; M]> {
+    jacobian[M - 1] = *towards;
+    let mut rhs = [0.0; M];
+    rhs[M - 1] = 1.0;
+    let t = solve(jacobian, rhs)?;
+    let length = dot(&t, &t).sqrt();
+    let sign = dot(&t, towards).signum();
+    Some(t.map(|v| v * sign / length))
+}
+
+/// The tangent at `y` if the curve bends evenly from `here`: the old tangent
+/// mirrored in the chord, which is exact for a circle. (The corrector moves
+/// across the curve only, so its Jacobian learns nothing about the bend.)
+fn reflected<const M: usize>(here: &Point<M>, y: &[f64; M]) -> [f64; M] {
+    let chord = axpy(y, -1.0, &here.y);
+    let factor = 2.0 * dot(&chord, &here.tangent) / dot(&chord, &chord);
+    std::array::from_fn(|i| factor * chord[i] - here.tangent[i])
+}
+
+/// Corrects `predicted` onto the curve within the plane across `tangent`.
+/// Answers the point, the corrected Jacobian, and the number of evaluations.
+fn correct<const M: usize>(
+    f: Equations<M>,
+    predicted: &[f64; M],
+    tangent: &[f64; M],
+    jacobian: &[[f64; M]; M],
+    tolerance: f64,
+    max_evaluations: usize,
+) -> Option<([f64; M], [[f64; M]; M], usize)> {
+    let mut j = *jacobian;
+    j[M - 1] = *tangent;
+    let mut y = *predicted;
+    let mut r = across(f, &y, predicted, tangent)?;
+    let mut norm = max_norm(&r);
+    for evaluation in 1..=max_evaluations {
+        if norm <= tolerance {
+            return Some((y, j, evaluation));
+        }
+        let step = solve(j, r)?.map(|v| -v);
+        if max_norm(&step) > 1.0 {
+            return None;
+        }
+        let next = axpy(&y, 1.0, &step);
+        let rn = across(f, &next, predicted, tangent)?;
+        let nn = max_norm(&rn);
+        if nn > 2.0 * norm {
+            return None;
+        }
+        broyden_update(&mut j, &step, &axpy(&rn, -1.0, &r));
+        (y, r, norm) = (next, rn, nn);
+    }
+    None
+}
+
+/// A point of the curve, from a solution known to good accuracy; its Jacobian
+/// is taken by differences and its tangent points towards `towards`.
+pub fn point_at<const M: usize>(
+    f: Equations<M>,
+    y: [f64; M],
+    towards: &[f64; M],
+    difference: f64,
+) -> Option<Point<M>> {
+    let r = f(&y)?;
+    let mut jacobian = differences(f, &y, &r, difference)?;
+    let tangent = tangent_of(jacobian, towards)?;
+    jacobian[M - 1] = tangent;
+    Some(Point { y, tangent, jacobian })
+}
+
+/// The point of the curve whose projection on the tangent of `from` lies
+/// `distance` away.
+pub fn advance<const M: usize>(
+    f: Equations<M>,
+    from: &Point<M>,
+    distance: f64,
+    tolerance: f64,
+) -> Option<Point<M>> {
+    let predicted = axpy(&from.y, distance, &from.tangent);
+    let corrected = correct(f, &predicted, &from.tangent, &from.jacobian, tolerance, 12)
+        .or_else(|| {
+            let r = f(&predicted)?;
+            let fresh = differences(f, &predicted, &r, 1e-6)?;
+            correct(f, &predicted, &from.tangent, &fresh, tolerance, 20)
+        });
+    let (y, jacobian, _) = corrected?;
+    point_at(f, y, &from.tangent, 1e-6).or_else(|| {
+        let tangent = tangent_of(jacobian, &from.tangent)?;
+        Some(Point { y, tangent, jacobian })
+    })
+}
+
+impl Tracer {
+    /// Follows the curve from `start` until `stop` says so. The answer begins with `start`.
+    pub fn trace<const M: usize>(
+        &self,
+        f: Equations<M>,
+        start: Point<M>,
+        stop: &mut dyn FnMut(&Point<M>) -> bool,
+    ) -> (Vec<Point<M>>, TraceEnd) {
+        let mut points = vec![start];
+        let mut here = start;
+        let mut step = self.first_step;
+        let mut fresh = true;
+        while points.len() < self.max_points {
+            let predicted = axpy(&here.y, step, &here.tangent);
+            let found = correct(f, &predicted, &here.tangent, &here.jacobian, self.tolerance, 8)
+                .and_then(|(y, mut jacobian, evaluations)| {
+                    let tangent = reflected(&here, &y);
+                    broyden_update(&mut jacobian, &tangent, &[0.0; M]);
+                    jacobian[M - 1] = tangent;
+                    let turn = dot(&tangent, &here.tangent).clamp(-1.0, 1.0).acos();
+                    (turn <= self.max_turn)
+                        .then_some((Point { y, tangent, jacobian }, evaluations, turn))
+                });
+            match found {
+                Some((point, evaluations, turn)) => {
+                    points.push(point);
+                    here = point;
+                    fresh = false;
+                    if stop(&point) {
+                        return (points, TraceEnd::Stopped);
+                    }
+                    if evaluations <= 4 && turn < 0.5 * self.max_turn {
+                        step = (step * 1.5).min(self.max_step);
+                    } else if evaluations > 6 || turn > 0.8 * self.max_turn {
+                        step = (step * 0.7).max(self.min_step);
+                    }
+                }
+                None if !fresh => match point_at(f, here.y, &here.tangent, 1e-6) {
+                    Some(point) => {
+                        here = point;
+                        fresh = true;
+                        step *= 0.7;
+                    }
+                    None => return (points, TraceEnd::Lost),
+                },
+                None => {
+                    step *= 0.4;
+                    if step < self.min_step {
+                        return (points, TraceEnd::Lost);
+                    }
+                }
+            }
+        }
+        (points, TraceEnd::MaxPoints)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// λ = x³ − x has folds at x = ±1/√3.
+    fn cubic(y: &[f64; 2]) -> Option<[f64; 2]> {
+        Some([y[0].powi(3) - y[0] - y[1], 0.0])
+    }
+
+    const TRACER: Tracer = Tracer {
+        first_step: 0.05,
+        max_step: 0.3,
+        min_step: 1e-6,
+        tolerance: 1e-12,
+        max_turn: 0.3,
+        max_points: 400,
+    };
+
+    #[test]
+    fn goes_round_both_folds_of_a_cubic() {
+        let start = point_at(&mut cubic, [-1.5, -1.875], &[1.0, 0.0], 1e-6).unwrap();
+        let (points, end) = TRACER.trace(&mut cubic, start, &mut |p| p.y[0] > 1.5);
+        assert_eq!(end, TraceEnd::Stopped);
+        let turns = points.windows(2).filter(|w| w[0].tangent[1] * w[1].tangent[1] < 0.0);
+        assert_eq!(turns.count(), 2);
+        assert!(points.iter().all(|p| cubic(&p.y).unwrap()[0].abs() < 1e-11));
+    }
+
+    #[test]
+    fn says_when_the_curve_is_lost() {
+        let mut half = |y: &[f64; 2]| if y[0] > 0.5 { None } else { cubic(y) };
+        let start = point_at(&mut half, [-1.5, -1.875], &[1.0, 0.0], 1e-6).unwrap();
+        let (_, end) = TRACER.trace(&mut half, start, &mut |p| p.y[0] > 1.5);
+        assert_eq!(end, TraceEnd::Lost);
+    }
+}

@@ -1,0 +1,19 @@
+//! The numerical ground of Remanent.
+//!
+//! Everything here is ordinary mathematics, free of physics: the Gaussian
+//! special functions that the theory needs at full relative accuracy
+//! ([`normal`]), the same elementary functions for several numbers at once
+//! ([`lanes`]), trapezoid grids that cluster where an integrand changes
+//! quickly ([`grid`]), small dense systems ([`linear`]), Newton's method with
+//! a kept Jacobian ([`newton`]), pseudo-arclength continuation
+//! ([`continuation`]), bracketed roots and minima ([`scalar`]), and random
+//! numbers addressed by a counter ([`philox`]).
+
+pub mod continuation;
+pub mod grid;
+pub mod lanes;
+pub mod linear;
+pub mod newton;
+pub mod normal;
+pub mod philox;
+pub mod scalar;

@@ -1,0 +1,185 @@
+//! Newton's method for a few unknowns, with a Jacobian that is kept and
+//! corrected (Broyden) as long as it serves, and taken anew by differences
+//! when it does not.
+
+use crate::linear::{axpy, broyden_update, max_norm, solve};
+
+/// When to stop.
+#[derive(Clone, Copy, Debug)]
+pub struct Newton {
+    /// The residual at which to stop, in the maximum norm.
+    pub tolerance: f64,
+    /// The residual that still counts as converged when rounding allows no better.
+    pub acceptable: f64,
+    /// Largest number of steps.
+    pub max_iterations: usize,
+    /// Largest change of an unknown in one step.
+    pub max_step: f64,
+    /// Relative step of the finite differences.
+    pub difference: f64,
+}
+
+impl Default for Newton {
+    fn default() -> Self {
+        Self {
+            tolerance: 1e-13,
+            acceptable: 1e-10,
+            max_iterations: 40,
+            max_step: 0.7,
+            difference: 1e-6,
+        }
+    }
+}
+
+/// Why the iteration ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The residual is at or below what was asked, or at its floor of rounding.
+    Converged,
+    /// The number of steps was used up.
+    MaxIterations,
+    /// No step from here stays where the equations are defined.
+    LeftDomain,
+}
+
+/// Where the iteration ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Root<const N: usize> {
+    /// The unknowns.
+    pub x: [f64; N],
+    /// The largest residual there.
+    pub residual: f64,
+    /// The Jacobian, exact or corrected.
+    pub jacobian: [[f64; N]; N],
+    /// Why it ended.
+    pub outcome: Outcome,
+}
+
+impl Newton {
+    /// Solves `f(x) = 0` from `x`. `f` answers `None` outside its domain.
+    /// Without a `jacobian` one is taken by differences.
+    pub fn solve<const N: usize>(
+        &self,
+        f: &mut dyn FnMut(&[f64; N]) -> Option<[f64; N]>,
+        mut x: [f64; N],
+        jacobian: Option<[[f64; N]; N]>,
+    ) -> Root<N> {
+        let zero = [[0.0; N]; N];
+        let ended = |x, residual, jacobian, outcome| Root { x, residual, jacobian, outcome };
+        let Some(mut r) = f(&x) else {
+            return ended(x, f64::NAN, jacobian.unwrap_or(zero), Outcome::LeftDomain);
+        };
+        let mut fresh = jacobian.is_none();
+        let mut j = match jacobian.or_else(|| differences(f, &x, &r, self.difference)) {
+            Some(j) => j,
+            None => return ended(x, max_norm(&r), zero, Outcome::LeftDomain),
+        };
+        let mut norm = max_norm(&r);
+        for _ in 0..self.max_iterations {
+            if norm <= self.tolerance {
+                return ended(x, norm, j, Outcome::Converged);
+            }
+            let improved = solve(j, r).and_then(|s| {
+                let mut factor = -(self.max_step / max_norm(&s)).min(1.0);
+                (0..6).find_map(|_| {
+                    let candidate = axpy(&x, factor, &s);
+                    let found = f(&candidate)
+                        .map(|rc| (candidate, rc, max_norm(&rc)))
+                        .filter(|(.., n)| *n < 0.95 * norm);
+                    factor *= 0.35;
+                    // A stale Jacobian is not worth searching along.
+                    if found.is_none() && !fresh { Some(None) } else { found.map(Some) }
+                })
+                .flatten()
+            });
+            match improved {
+                Some((xc, rc, nc)) => {
+                    let step = axpy(&xc, -1.0, &x);
+                    broyden_update(&mut j, &step, &axpy(&rc, -1.0, &r));
+                    let slow = nc > 0.2 * norm;
+                    (x, r, norm) = (xc, rc, nc);
+                    fresh = false;
+                    if slow && norm > self.acceptable
+                        && let Some(jd) = differences(f, &x, &r, self.difference)
+                    {
+                        (j, fresh) = (jd, true);
+                    }
+                }
+                None if fresh || norm <= 30.0 * self.tolerance => {
+                    let outcome = if norm <= self.acceptable {
+                        Outcome::Converged
+                    } else {
+                        Outcome::LeftDomain
+                    };
+                    return ended(x, norm, j, outcome);
+                }
+                None => match differences(f, &x, &r, self.difference) {
+                    Some(jd) => (j, fresh) = (jd, true),
+                    None => return ended(x, norm, j, Outcome::LeftDomain),
+                },
+            }
+        }
+        let outcome =
+            if norm <= self.acceptable { Outcome::Converged } else { Outcome::MaxIterations };
+        ended(x, norm, j, outcome)
+    }
+}
+
+/// The Jacobian of `f` at `x` by forward differences; `r` is `f(x)`.
+pub fn differences<const N: usize>(
+    f: &mut dyn FnMut(&[f64; N]) -> Option<[f64; N]>,
+    x: &[f64; N],
+    r: &[f64; N],
+    relative_step: f64,
+) -> Option<[[f64; N]; N]> {
+    let mut j = [[0.0; N]; N];
+    for k in 0..N {
+        let step = relative_step * (1.0 + x[k].abs());
+        let shifted = |sign: f64| {
+            let mut y = *x;
+            y[k] += sign * step;
+            (y[k] - x[k], y)
+        };
+        let (h, y) = shifted(1.0);
+        let (h, ry) = match f(&y) {
+            Some(ry) => (h, ry),
+            None => {
+                let (h, y) = shifted(-1.0);
+                (h, f(&y)?)
+            }
+        };
+        for i in 0..N {
+            j[i][k] = (ry[i] - r[i]) / h;
+        }
+    }
+    Some(j)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_root_of_a_coupled_system() {
+        let mut f = |x: &[f64; 2]| Some([x[0].exp() - x[1] - 1.0, x[0] * x[1] - 0.5]);
+        let root = Newton::default().solve(&mut f, [1.0, 1.0], None);
+        assert_eq!(root.outcome, Outcome::Converged);
+        assert!(root.residual <= 1e-13);
+    }
+
+    #[test]
+    fn a_double_root_is_still_reached_to_the_acceptable_residual() {
+        let mut f = |x: &[f64; 1]| Some([(x[0] - 0.3).powi(2)]);
+        let root = Newton::default().solve(&mut f, [1.0], None);
+        assert_eq!(root.outcome, Outcome::Converged);
+        assert!((root.x[0] - 0.3).abs() < 1e-4);
+    }
+
+    #[test]
+    fn says_when_there_is_none() {
+        let mut f = |x: &[f64; 1]| Some([x[0] * x[0] + 1.0]);
+        assert_ne!(Newton::default().solve(&mut f, [1.0], None).outcome, Outcome::Converged);
+        let mut f = |x: &[f64; 1]| (x[0] > 0.0).then(|| [x[0].ln() + 800.0 + x[0]]);
+        assert_ne!(Newton::default().solve(&mut f, [-1.0], None).outcome, Outcome::Converged);
+    }
+}

@@ -1,0 +1,93 @@
+//! Random numbers addressed by a counter.
+//!
+//! Philox4x32-10 (Salmon, Moraes, Dror and Shaw, *Parallel random numbers: as
+//! easy as 1, 2, 3*, SC11) is a function from a key and a counter to 128
+//! random bits. A number is named by (seed, purpose, trial, step, index) and
+//! does not depend on how many were drawn before it, in what order, or on
+//! which thread. There is no generator state.
+
+const MULTIPLIERS: [u64; 2] = [0xD251_1F53, 0xCD9E_8D57];
+const KEY_STEPS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
+
+/// The 128 bits that belong to `counter` under `key`.
+pub fn philox4x32(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
+    for round in 0..10 {
+        if round > 0 {
+            key = std::array::from_fn(|i| key[i].wrapping_add(KEY_STEPS[i]));
+        }
+        let a = MULTIPLIERS[0] * u64::from(counter[0]);
+        let b = MULTIPLIERS[1] * u64::from(counter[2]);
+        counter = [
+            (b >> 32) as u32 ^ counter[1] ^ key[0],
+            b as u32,
+            (a >> 32) as u32 ^ counter[3] ^ key[1],
+            a as u32,
+        ];
+    }
+    counter
+}
+
+/// All random numbers of one purpose, trial and step under one seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    key: [u32; 2],
+    purpose: u32,
+    trial: u32,
+    step: u32,
+}
+
+impl Stream {
+    /// Names a stream. `purpose` keeps apart what different parts of a program draw.
+    pub fn new(seed: u64, purpose: u32, trial: u32, step: u32) -> Self {
+        Self { key: [seed as u32, (seed >> 32) as u32], purpose, trial, step }
+    }
+
+    /// The 128 bits at `index`.
+    pub fn bits(&self, index: u32) -> [u32; 4] {
+        philox4x32([index, self.step, self.trial, self.purpose], self.key)
+    }
+
+    /// The number at `index`, uniform in (0, 1): never 0, never 1.
+    pub fn uniform(&self, index: u32) -> f64 {
+        let b = self.bits(index);
+        let integer = (u64::from(b[0]) << 32 | u64::from(b[1])) >> 12;
+        (integer as f64 + 0.5) * 2f64.powi(-52)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The known answers that the authors publish with Random123.
+    #[test]
+    fn matches_random123() {
+        assert_eq!(
+            philox4x32([0; 4], [0; 2]),
+            [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]
+        );
+        assert_eq!(
+            philox4x32([u32::MAX; 4], [u32::MAX; 2]),
+            [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]
+        );
+        assert_eq!(
+            philox4x32(
+                [0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344],
+                [0xa409_3822, 0x299f_31d0]
+            ),
+            [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]
+        );
+    }
+
+    #[test]
+    fn uniforms_have_the_moments_of_the_uniform_law() {
+        let stream = Stream::new(7, 1, 2, 3);
+        let n = 100_000;
+        let values: Vec<f64> = (0..n).map(|i| stream.uniform(i)).collect();
+        assert!(values.iter().all(|u| *u > 0.0 && *u < 1.0));
+        let mean = values.iter().sum::<f64>() / f64::from(n);
+        let square = values.iter().map(|u| u * u).sum::<f64>() / f64::from(n);
+        assert!((mean - 0.5).abs() < 4.0 * (1.0 / 12.0 / f64::from(n)).sqrt());
+        assert!((square - 1.0 / 3.0).abs() < 4.0 * (4.0 / 45.0 / f64::from(n)).sqrt());
+    }
+}
