@@ -2,16 +2,16 @@
 //!
 //! Everything here is ordinary mathematics, free of physics: the Gaussian
 //! special functions that the theory needs at full relative accuracy
-//! ([`normal`]), the same elementary functions for several numbers at once
-//! ([`lanes`]), trapezoid grids that cluster where an integrand changes
-//! quickly ([`grid`]), small dense systems ([`linear`]), Newton's method with
+//! ([`normal`]), elementary functions that vectorise ([`elementary`]), trapezoid grids that cluster where an integrand changes
+//! quickly ([`grid`]), Gauss–Legendre rules ([`legendre`]), small dense systems ([`linear`]), Newton's method with
 //! a kept Jacobian ([`newton`]), pseudo-arclength continuation
 //! ([`continuation`]), bracketed roots and minima ([`scalar`]), and random
 //! numbers addressed by a counter ([`philox`]).
 
 pub mod continuation;
+pub mod elementary;
 pub mod grid;
-pub mod lanes;
+pub mod legendre;
 pub mod linear;
 pub mod newton;
 pub mod normal;

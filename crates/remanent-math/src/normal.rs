@@ -5,7 +5,7 @@
 //! built on erfcx and holds its relative accuracy at arguments of ±40 and far
 //! beyond. Notation: H(x) = erfc(x/√2)/2 = Φ(−x).
 
-use crate::lanes;
+use crate::elementary;
 
 /// The standard normal density φ(x).
 pub fn pdf(x: f64) -> f64 {
@@ -14,7 +14,7 @@ pub fn pdf(x: f64) -> f64 {
 
 /// The normal distribution function Φ(x), to full relative accuracy in its lower tail.
 pub fn cdf(x: f64) -> f64 {
-    let tail = 0.5 * lanes::erfcx([x.abs() * std::f64::consts::FRAC_1_SQRT_2])[0]
+    let tail = 0.5 * elementary::erfcx(x.abs() * std::f64::consts::FRAC_1_SQRT_2)
         * (-0.5 * x * x).exp();
     if x < 0.0 { tail } else { 1.0 - tail }
 }
@@ -26,7 +26,8 @@ pub fn upper_tail(x: f64) -> f64 {
 
 /// ln Φ(x).
 pub fn ln_cdf(x: f64) -> f64 {
-    lanes::ln_cdf_and_hazard([x]).0[0]
+    let parts = elementary::ln_cdf(x);
+    parts.quadratic + parts.rest
 }
 
 /// ln H(x).
@@ -36,7 +37,7 @@ pub fn ln_upper_tail(x: f64) -> f64 {
 
 /// The hazard (ln Φ)'(x) = φ(x)/Φ(x).
 pub fn hazard(x: f64) -> f64 {
-    lanes::ln_cdf_and_hazard([x]).1[0]
+    elementary::ln_cdf(x).hazard
 }
 
 /// (ln H)'(x) = H'(x)/H(x) = −φ(x)/H(x).

@@ -1,0 +1,113 @@
+//! The saddle point of one task.
+
+use remanent_math::newton::{Newton, Root};
+
+use crate::anchor::Anchor;
+use crate::energy::{Energy, energy};
+use crate::fields::{Fields, SiteAverages, site_averages};
+use crate::overlaps::{Conjugates, Resolution};
+use crate::site::Site;
+
+/// Everything that defines the saddle point of one task but its α.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    /// Inverse temperature β of the replica measure.
+    pub beta: f64,
+    /// c = γβ for a task with a prior, 0 without.
+    pub coupling: f64,
+    /// What the previous task left; `None` for a first task.
+    pub anchor: Option<&'a Anchor>,
+    /// 1 − q_⋆, if the self-overlap is held fixed.
+    pub one_minus_q_star: Option<f64>,
+}
+
+/// Coordinates of the conjugate parameters in which the solvers work:
+/// (asinh A, ln q̂_0, ln r̂). Each changes by order 1 where the physics does.
+pub type Coordinates = [f64; 3];
+
+/// Conjugates from coordinates.
+pub fn from_coordinates(y: &Coordinates) -> Conjugates {
+    Conjugates { stiffness: y[0].sinh(), q_0_hat: y[1].exp(), r_hat: y[2].exp() }
+}
+
+/// Coordinates of conjugates.
+pub fn to_coordinates(c: &Conjugates) -> Coordinates {
+    [c.stiffness.asinh(), c.q_0_hat.ln(), c.r_hat.ln()]
+}
+
+/// One turn of the saddle-point equations.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// The entropic side, at the given conjugates.
+    pub site: SiteAverages,
+    /// The energetic side, at the order parameters that follow, for α = 1.
+    pub energy: Energy,
+}
+
+impl Task<'_> {
+    /// The entropic measure at given conjugates.
+    pub fn site(&self, conjugates: &Conjugates) -> Site {
+        Site { stiffness: conjugates.stiffness, entropy: self.coupling }
+    }
+
+    /// The law of the field at given conjugates.
+    pub fn fields(&self, conjugates: &Conjugates) -> Fields<'_> {
+        Fields::new(conjugates, self.coupling, self.anchor)
+    }
+
+    /// From conjugates to order parameters to conjugates; `None` outside the domain.
+    pub fn turn(&self, conjugates: &Conjugates, resolution: Resolution) -> Option<Turn> {
+        let possible = conjugates.q_0_hat < 1e14
+            && conjugates.q_0_hat > 1e-14
+            && conjugates.r_hat < 1e14
+            && conjugates.stiffness.abs() < 1e14;
+        if !possible {
+            return None;
+        }
+        let site = site_averages(&self.site(conjugates), &self.fields(conjugates), resolution);
+        let mut overlaps = site.overlaps;
+        if let Some(kappa) = self.one_minus_q_star {
+            overlaps.one_minus_q_d = kappa;
+        }
+        if !overlaps.are_possible() {
+            return None;
+        }
+        let energy = energy(&overlaps, self.beta, resolution);
+        Some(Turn { site, energy })
+    }
+
+    /// Residuals of the saddle-point equations in coordinates: how far one turn moves.
+    pub fn residual(
+        &self,
+        y: &Coordinates,
+        ln_alpha: f64,
+        resolution: Resolution,
+    ) -> Option<Coordinates> {
+        let conjugates = from_coordinates(y);
+        let turn = self.turn(&conjugates, resolution)?;
+        let alpha = ln_alpha.exp();
+        let first = match self.one_minus_q_star {
+            Some(kappa) => (turn.site.overlaps.one_minus_q_d / kappa).ln(),
+            None => y[0] - (alpha * turn.energy.stiffness).asinh(),
+        };
+        let r = [
+            first,
+            y[1] - ln_alpha - turn.energy.q_0_hat.ln(),
+            y[2] - ln_alpha - turn.energy.r_hat.ln(),
+        ];
+        r.iter().all(|v| v.is_finite()).then_some(r)
+    }
+
+    /// Newton's method from `start`.
+    pub fn solve(
+        &self,
+        alpha: f64,
+        start: Coordinates,
+        jacobian: Option<[[f64; 3]; 3]>,
+        resolution: Resolution,
+    ) -> Root<3> {
+        let ln_alpha = alpha.ln();
+        let mut f = |y: &Coordinates| self.residual(y, ln_alpha, resolution);
+        Newton::default().solve(&mut f, start, jacobian)
+    }
+}
