@@ -78,13 +78,31 @@ fn tangent_of<const M: usize>(
     Some(t.map(|v| v * sign / length))
 }
 
-/// The tangent at `y` if the curve bends evenly from `here`: the old tangent
-/// mirrored in the chord, which is exact for a circle. (The corrector moves
-/// across the curve only, so its Jacobian learns nothing about the bend.)
-fn reflected<const M: usize>(here: &Point<M>, y: &[f64; M]) -> [f64; M] {
+/// The tangent at the end of the chord from `here` to `y`, from this chord and
+/// the one before (a parabola through three points), or from the old tangent
+/// where there is none. (The corrector moves across the curve only, so its
+/// Jacobian learns nothing about the bend; extrapolating the old tangent at
+/// every step would let its error oscillate.)
+fn tangent_at_end<const M: usize>(
+    here: &Point<M>,
+    y: &[f64; M],
+    chord_before: Option<[f64; M]>,
+) -> [f64; M] {
     let chord = axpy(y, -1.0, &here.y);
-    let factor = 2.0 * dot(&chord, &here.tangent) / dot(&chord, &chord);
-    std::array::from_fn(|i| factor * chord[i] - here.tangent[i])
+    let length = dot(&chord, &chord).sqrt();
+    let direction = chord.map(|v| v / length);
+    let bent = match chord_before {
+        Some(before) => {
+            let length_before = dot(&before, &before).sqrt();
+            let share = length / (length + length_before);
+            std::array::from_fn(|i| direction[i] + share * (direction[i] - before[i] / length_before))
+        }
+        None => std::array::from_fn(|i| {
+            2.0 * dot(&direction, &here.tangent) * direction[i] - here.tangent[i]
+        }),
+    };
+    let norm = dot(&bent, &bent).sqrt();
+    bent.map(|v| v / norm)
 }
 
 /// Corrects `predicted` onto the curve within the plane across `tangent`.
@@ -171,11 +189,12 @@ impl Tracer {
         let mut here = start;
         let mut step = self.first_step;
         let mut fresh = true;
+        let mut chord_before = None;
         while points.len() < self.max_points {
             let predicted = axpy(&here.y, step, &here.tangent);
             let found = correct(f, &predicted, &here.tangent, &here.jacobian, self.tolerance, 8)
                 .and_then(|(y, mut jacobian, evaluations)| {
-                    let tangent = reflected(&here, &y);
+                    let tangent = tangent_at_end(&here, &y, chord_before);
                     broyden_update(&mut jacobian, &tangent, &[0.0; M]);
                     jacobian[M - 1] = tangent;
                     let turn = dot(&tangent, &here.tangent).clamp(-1.0, 1.0).acos();
@@ -184,6 +203,7 @@ impl Tracer {
                 });
             match found {
                 Some((point, evaluations, turn)) => {
+                    chord_before = Some(axpy(&point.y, -1.0, &here.y));
                     points.push(point);
                     here = point;
                     fresh = false;

@@ -13,6 +13,8 @@
 //! the distance grows in proportion to |x − c_i|. Refining a grid means
 //! dividing `spacing` and `step` by the same factor.
 
+use crate::elementary;
+
 /// A place where the integrand varies on a scale of its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cluster {
@@ -43,39 +45,38 @@ pub struct Spread<'a> {
 }
 
 impl Spread<'_> {
-    fn coordinate(&self, x: f64) -> f64 {
-        let clustered: f64 =
-            self.clusters.iter().map(|c| ((x - c.centre) / c.scale).asinh()).sum();
-        x / self.spacing + clustered / self.step
-    }
-
-    fn density(&self, x: f64) -> f64 {
-        let clustered: f64 =
-            self.clusters.iter().map(|c| 1.0 / (x - c.centre).hypot(c.scale)).sum();
-        1.0 / self.spacing + clustered / self.step
+    /// t(x) and dt/dx.
+    fn coordinate(&self, x: f64) -> (f64, f64) {
+        let (mut t, mut density) = (0.0, 0.0);
+        for c in self.clusters {
+            let u = (x - c.centre) / c.scale;
+            let root = (u * u + 1.0).sqrt();
+            t += elementary::ln(u.abs() + root).copysign(u);
+            density += 1.0 / (root * c.scale);
+        }
+        (x / self.spacing + t / self.step, 1.0 / self.spacing + density / self.step)
     }
 
     /// Writes the nodes between `low` and `high` into `nodes`, in rising order.
     pub fn nodes(&self, low: f64, high: f64, nodes: &mut Vec<Node>) {
         nodes.clear();
-        let (first, last) = (self.coordinate(low), self.coordinate(high));
-        let mut x = low;
-        let mut t = first;
-        for j in (first.ceil() as i64)..=(last.floor() as i64) {
-            let target = j as f64;
-            let mut density = self.density(x);
+        let (mut x, (mut t, mut density)) = (low, self.coordinate(low));
+        let last = self.coordinate(high).0.floor();
+        let mut target = t.ceil();
+        let mut dx = (target - t) / density;
+        while target <= last {
             // Newton's method from the node before; t(x) is smooth on the scale of a step.
             for _ in 0..60 {
-                let mut dx = (target - t) / density;
-                dx = dx.clamp(low - x, high - x);
-                x += dx;
-                density = self.density(x);
-                t = self.coordinate(x);
-                if (target - t).abs() <= 1e-12 * (1.0 + target.abs()) {
+                x = (x + dx).clamp(low, high);
+                (t, density) = self.coordinate(x);
+                dx = (target - t) / density;
+                if (target - t).abs() <= 1e-11 {
                     break;
                 }
             }
             nodes.push(Node { x, weight: 1.0 / density });
+            target += 1.0;
+            dx += 1.0 / density;
         }
     }
 }

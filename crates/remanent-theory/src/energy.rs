@@ -248,17 +248,15 @@ fn local(s: &Scaled, x: f64, guess: f64, step: f64, table: &HyperbolicTable) -> 
                 weight[i] *= elementary::exp(gaussians + beta * (at.rest - at_mode.rest));
                 hazard[i] = at.hazard - at_mode.hazard;
             }
-            let mut largest: f64 = 0.0;
             for i in 0..LANES {
                 total[i] += weight[i];
                 offset[i] += weight[i] * moved[i];
                 slope[i] += weight[i] * hazard[i];
                 product[i] += weight[i] * hazard[i] * moved[i];
-                largest = largest.max(weight[i]);
             }
             start += LANES * stride;
             let past_mode = side < 0.0 || centre + moved[LANES - 1] > y_mode;
-            if largest < 1e-17 && past_mode {
+            if weight[LANES - 1] < 1e-17 && past_mode {
                 break;
             }
         }

@@ -1,6 +1,7 @@
 //! x
 #![allow(missing_docs)]
 pub mod anchor;
+pub mod curve;
 pub mod energy;
 pub mod fields;
 pub mod overlaps;
