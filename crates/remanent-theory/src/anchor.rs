@@ -76,18 +76,26 @@ pub struct Posterior {
 
 impl Posterior {
     /// The law that a solved task leaves.
-    pub fn new(site: Site, fields: &Fields, older: usize, resolution: Resolution) -> Self {
+    pub fn new(site: Site, fields: &Fields, resolution: Resolution) -> Self {
         let grid = fields.grid(&site, Purpose::Densities, resolution);
         let total = fields.probabilities(&grid, resolution);
-        let joint = match fields.anchor {
-            Some(anchor) => {
+        let joint = match (fields.anchor, fields.mixing()) {
+            (None, _) => vec![],
+            (Some(_), Some(anchor)) => {
                 let level = anchor.level(fields.coupling, fields.deviation, resolution);
                 let law = |masses: &Vec<f64>| fields.mixed(&grid, masses, level.spacing, level.half);
                 level.joint.iter().map(|pair| [law(&pair[0]), law(&pair[1])]).collect()
             }
-            None => vec![],
+            // The past is forgotten: only the teachers' own correlation is left.
+            (Some(anchor), None) => {
+                let scaled = |masses: &Vec<f64>| {
+                    let share: f64 = masses.iter().sum();
+                    total.iter().map(|p| p * share).collect::<Vec<f64>>()
+                };
+                let pairs = anchor.at(0).joint.iter();
+                pairs.map(|pair| [scaled(&pair[0]), scaled(&pair[1])]).collect()
+            }
         };
-        debug_assert!(joint.is_empty() || joint.len() == older);
         let mut moments = Vec::with_capacity(grid.fields.len());
         site.moments(&grid.fields, resolution.0, &mut moments);
         Self { site, grid, moments, total, joint }
@@ -97,7 +105,7 @@ impl Posterior {
     /// 1 − p_k for every older one.
     pub fn flips(&self, fields: &Fields, resolution: Resolution) -> (f64, Vec<f64>) {
         let signs = self.site.ln_sign_probabilities(&self.grid.fields, resolution.0);
-        let own = if fields.anchor.is_none() {
+        let own = if fields.mixing().is_none() {
             // In logarithms: far above the transition this is e^{−1000} and less.
             let terms = self.grid.fields.iter().zip(&self.grid.weights).zip(&signs);
             ln_sum_exp(terms.map(|((b, w), s)| w.ln() + fields.ln_gaussian(*b) + s.0))

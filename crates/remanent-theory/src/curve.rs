@@ -15,8 +15,9 @@ use remanent_math::continuation::{Point, TraceEnd, Tracer, advance, point_at};
 use remanent_math::scalar;
 
 use crate::energy::energy;
+use crate::fields::site_averages;
 use crate::overlaps::{Conjugates, Overlaps, Resolution};
-use crate::task::{Coordinates, Task, to_coordinates};
+use crate::task::{Coordinates, Task, from_coordinates, to_coordinates};
 
 /// Coordinates of a point of the curve: (asinh A, ln q̂_0, ln r̂, ln α).
 pub type CurvePoint = Point<4>;
@@ -458,14 +459,29 @@ fn iterate(
     resolution: Resolution,
 ) -> Option<Conjugates> {
     for _ in 0..turns {
+        if task.one_minus_q_star.is_some() {
+            c.stiffness = constrained_stiffness(task, &c, resolution)?;
+        }
         let turn = task.turn(&c, resolution)?;
-        c = Conjugates {
-            stiffness: alpha * turn.energy.stiffness,
-            q_0_hat: alpha * turn.energy.q_0_hat,
-            r_hat: alpha * turn.energy.r_hat,
-        };
+        if task.one_minus_q_star.is_none() {
+            c.stiffness = alpha * turn.energy.stiffness;
+        }
+        c.q_0_hat = alpha * turn.energy.q_0_hat;
+        c.r_hat = alpha * turn.energy.r_hat;
     }
     Some(c)
+}
+
+/// The stiffness at which the self-overlap has its prescribed value; 1 − q_d
+/// rises with it.
+fn constrained_stiffness(task: &Task, c: &Conjugates, resolution: Resolution) -> Option<f64> {
+    let wanted = task.one_minus_q_star?;
+    let excess = |y: f64| {
+        let trial = Conjugates { stiffness: y.sinh(), ..*c };
+        let averages = site_averages(&task.site(&trial), &task.fields(&trial), resolution);
+        (averages.overlaps.one_minus_q_d / wanted).ln()
+    };
+    scalar::root(excess, -1e10_f64.asinh(), 1e10_f64.asinh(), 1e-3).map(f64::sinh)
 }
 
 fn polished(task: &Task, c: Conjugates, alpha: f64, resolution: Resolution) -> Option<[f64; 4]> {
@@ -488,12 +504,14 @@ fn start_of_poor(task: &Task, resolution: Resolution) -> Option<[f64; 4]> {
 fn start_of_good(task: &Task, ln_alpha: f64, resolution: Resolution) -> Option<[f64; 4]> {
     let alpha = ln_alpha.exp();
     (1..12).find_map(|k| {
-        let kappa = 0.3_f64.powi(k);
+        let small = 0.3_f64.powi(k);
+        let kappa = task.one_minus_q_star.unwrap_or(small);
+        let (d, v) = (0.01 * small * (1.0 - kappa), 0.01 * small * small * (1.0 - kappa));
         let near = Overlaps {
             one_minus_q_d: kappa,
-            q_d_minus_q_0: 0.01 * kappa,
-            q_0_minus_r2: 0.01 * kappa * kappa,
-            r: (1.0 - 1.01 * kappa - 0.01 * kappa * kappa).sqrt(),
+            q_d_minus_q_0: d,
+            q_0_minus_r2: v,
+            r: (1.0 - kappa - d - v).sqrt(),
         };
         let energy = energy(&near, task.beta, resolution);
         let c = Conjugates {
@@ -502,7 +520,8 @@ fn start_of_good(task: &Task, ln_alpha: f64, resolution: Resolution) -> Option<[
             r_hat: alpha * energy.r_hat,
         };
         let y = polished(task, iterate(task, c, alpha, 12, resolution)?, alpha, resolution)?;
-        let overlaps = task.turn(&crate::task::from_coordinates(&[y[0], y[1], y[2]]), resolution)?;
-        (overlaps.site.overlaps.r > 0.9).then_some(y)
+        let found = task.turn(&from_coordinates(&[y[0], y[1], y[2]]), resolution)?.site.overlaps;
+        let largest = task.one_minus_q_star.map_or(1.0, |kappa| (1.0 - kappa).sqrt());
+        (found.r > 0.9 * largest).then_some(y)
     })
 }

@@ -27,7 +27,7 @@ pub struct Fields<'a> {
     pub deviation: f64,
     /// c.
     pub coupling: f64,
-    /// The law of θ̃, if the previous task matters.
+    /// The law of θ̃, if there was a previous task.
     pub anchor: Option<&'a Anchor>,
 }
 
@@ -67,8 +67,13 @@ impl<'a> Fields<'a> {
             mean: conjugates.r_hat,
             deviation: conjugates.q_0_hat.sqrt(),
             coupling,
-            anchor: anchor.filter(|_| coupling > 0.0),
+            anchor,
         }
+    }
+
+    /// The law of θ̃, if it moves the field.
+    pub fn mixing(&self) -> Option<&'a Anchor> {
+        self.anchor.filter(|_| self.coupling > 0.0)
     }
 
     /// A grid fit for averages of functions of the site measure.
@@ -76,7 +81,7 @@ impl<'a> Fields<'a> {
         let (mut low, mut high) =
             (self.mean - REACH * self.deviation, self.mean + REACH * self.deviation);
         let mut smooth = self.deviation;
-        if let Some(anchor) = self.anchor {
+        if let Some(anchor) = self.mixing() {
             let (from, to) = anchor.support();
             low += self.coupling * from;
             high += self.coupling * to;
@@ -127,7 +132,7 @@ impl<'a> Fields<'a> {
 
     /// The probability of each node of a grid, normalised to 1.
     pub fn probabilities(&self, grid: &FieldGrid, resolution: Resolution) -> Vec<f64> {
-        let mut p = match self.anchor {
+        let mut p = match self.mixing() {
             None => {
                 let mut p = vec![0.0; grid.fields.len()];
                 for ((p, b), w) in p.iter_mut().zip(&grid.fields).zip(&grid.weights) {

@@ -83,8 +83,12 @@ impl Task<'_> {
         ln_alpha: f64,
         resolution: Resolution,
     ) -> Option<Coordinates> {
-        let conjugates = from_coordinates(y);
-        let turn = self.turn(&conjugates, resolution)?;
+        let turn = self.turn(&from_coordinates(y), resolution)?;
+        self.residual_of(y, ln_alpha, &turn)
+    }
+
+    /// The same, if the turn from `y` is known.
+    pub fn residual_of(&self, y: &Coordinates, ln_alpha: f64, turn: &Turn) -> Option<Coordinates> {
         let alpha = ln_alpha.exp();
         let first = match self.one_minus_q_star {
             Some(kappa) => (turn.site.overlaps.one_minus_q_d / kappa).ln(),

@@ -1,0 +1,107 @@
+//! What a user may ask for, and the ranges within which the solver answers.
+
+use thiserror::Error;
+
+/// A parameter outside the range in which the theory, or the solver, is valid.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum ParameterError {
+    /// A number outside its range.
+    #[error("{name} = {value} is out of range: it must be {range}")]
+    OutOfRange {
+        /// The parameter.
+        name: String,
+        /// What was given.
+        value: f64,
+        /// What is allowed.
+        range: &'static str,
+    },
+    /// A list of the wrong length.
+    #[error("{name} has {given} values, but {tasks} tasks need {expected}")]
+    WrongLength {
+        /// The parameter.
+        name: &'static str,
+        /// How many were given.
+        given: usize,
+        /// How many tasks there are.
+        tasks: usize,
+        /// How many are needed.
+        expected: String,
+    },
+}
+
+/// The prior of the first task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prior {
+    /// No KL term: the paper's choice.
+    #[default]
+    None,
+    /// A KL term to the uniform distribution of the weights.
+    Uniform,
+}
+
+/// Which of several solutions to take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The one of largest −βf (potential).
+    #[default]
+    Stable,
+    /// The branch connected to α → 0.
+    Poor,
+    /// The unstable one between the folds.
+    Middle,
+    /// The branch connected to α → ∞.
+    Good,
+}
+
+fn within(name: &str, value: f64, ok: bool, range: &'static str) -> Result<f64, ParameterError> {
+    if ok && value.is_finite() {
+        Ok(value)
+    } else {
+        Err(ParameterError::OutOfRange { name: name.into(), value, range })
+    }
+}
+
+/// Checks α.
+pub fn check_alpha(value: f64) -> Result<f64, ParameterError> {
+    within("alpha", value, (1e-4..=100.0).contains(&value), "between 0.0001 and 100")
+}
+
+/// Checks β.
+pub fn check_beta(value: f64) -> Result<f64, ParameterError> {
+    within("beta", value, (0.01..=1000.0).contains(&value), "between 0.01 and 1000")
+}
+
+/// Checks γ.
+pub fn check_gamma(value: f64) -> Result<f64, ParameterError> {
+    within("gamma", value, (0.0..=1000.0).contains(&value), "between 0 and 1000")
+}
+
+/// Checks r_0.
+pub fn check_r_0(value: f64) -> Result<f64, ParameterError> {
+    within("r0", value, (-1.0..=1.0).contains(&value), "between -1 and 1")
+}
+
+/// Checks q_⋆.
+pub fn check_q_star(value: f64) -> Result<f64, ParameterError> {
+    let ok = (1e-4..=1.0 - 0.999e-6).contains(&value);
+    within("q-star", value, ok, "between 0.0001 and 0.999999")
+}
+
+/// Spreads a list of one value, or of `expected` values, over the tasks.
+pub fn spread(
+    name: &'static str,
+    values: &[f64],
+    expected: usize,
+    tasks: usize,
+) -> Result<Vec<f64>, ParameterError> {
+    match values {
+        [value] => Ok(vec![*value; expected]),
+        _ if values.len() == expected => Ok(values.to_vec()),
+        _ => Err(ParameterError::WrongLength {
+            name,
+            given: values.len(),
+            tasks,
+            expected: if expected == 1 { "one".into() } else { format!("one or {expected}") },
+        }),
+    }
+}

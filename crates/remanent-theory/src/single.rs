@@ -1,0 +1,186 @@
+//! One task: the perceptron of Eq. (task1obj) of arXiv:2212.02846, with or
+//! without its self-overlap held fixed.
+
+use rayon::prelude::*;
+
+use crate::curve::{Branch, Curve, StrandEnd};
+use crate::overlaps::Resolution;
+use crate::parameters::{
+    Choice, ParameterError, Prior, check_alpha, check_beta, check_q_star,
+};
+use crate::solution::{Found, Solution, Termination, finish, roots};
+use crate::task::Task;
+
+/// A first task at one inverse temperature, for any α.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SingleTask {
+    /// Inverse temperature β.
+    pub beta: f64,
+    /// The prior.
+    pub prior: Prior,
+    /// 1 − q_⋆, if the self-overlap is held fixed (the constrained system).
+    pub one_minus_q_star: Option<f64>,
+    /// Node counts.
+    pub resolution: Resolution,
+}
+
+impl SingleTask {
+    /// A task without prior, at standard resolution.
+    pub fn new(beta: f64) -> Result<Self, ParameterError> {
+        Ok(Self {
+            beta: check_beta(beta)?,
+            prior: Prior::None,
+            one_minus_q_star: None,
+            resolution: Resolution::STANDARD,
+        })
+    }
+
+    /// The same with another prior.
+    pub fn with_prior(self, prior: Prior) -> Self {
+        Self { prior, ..self }
+    }
+
+    /// The same with the self-overlap held at q_⋆.
+    pub fn with_q_star(self, q_star: f64) -> Result<Self, ParameterError> {
+        Ok(Self { one_minus_q_star: Some(1.0 - check_q_star(q_star)?), ..self })
+    }
+
+    /// The same with other node counts.
+    pub fn with_resolution(self, resolution: Resolution) -> Self {
+        Self { resolution, ..self }
+    }
+
+    /// The saddle point it defines.
+    pub fn task(&self) -> Task<'static> {
+        Task {
+            beta: self.beta,
+            coupling: if self.prior == Prior::Uniform { self.beta } else { 0.0 },
+            anchor: None,
+            one_minus_q_star: self.one_minus_q_star,
+        }
+    }
+
+    /// Traces all its solutions, up to `alpha` and beyond.
+    pub fn curve(&self, alpha: f64) -> Option<Curve<'static>> {
+        Curve::trace(self.task(), alpha, self.resolution)
+    }
+
+    /// All solutions at `alpha`, in the order poor, middle, good.
+    pub fn all(&self, alpha: f64) -> Result<Vec<Solution>, ParameterError> {
+        let alpha = check_alpha(alpha)?;
+        let curve = self.curve(alpha);
+        Ok(curve.map_or(vec![], |c| self.all_on(&c, alpha)))
+    }
+
+    /// The solution of choice at `alpha`; a row that says so if there is none.
+    pub fn solve(&self, alpha: f64, choice: Choice) -> Result<Solution, ParameterError> {
+        Ok(self.scan(&[check_alpha(alpha)?], choice)?.remove(0))
+    }
+
+    /// The solution of choice for each α. One trace of the curve serves them
+    /// all, and the results do not depend on the number of threads.
+    pub fn scan(&self, alphas: &[f64], choice: Choice) -> Result<Vec<Solution>, ParameterError> {
+        for alpha in alphas {
+            check_alpha(*alpha)?;
+        }
+        let curve = self.curve(largest(alphas));
+        let at = |alpha: &f64| match &curve {
+            Some(curve) => self.choose_on(curve, *alpha, choice),
+            None => Solution::none(*alpha, self.beta, asked(choice), Termination::LeftDomain),
+        };
+        Ok(alphas.par_iter().map(at).collect())
+    }
+
+    /// All solutions for each α.
+    pub fn scan_all(&self, alphas: &[f64]) -> Result<Vec<Vec<Solution>>, ParameterError> {
+        for alpha in alphas {
+            check_alpha(*alpha)?;
+        }
+        let Some(curve) = self.curve(largest(alphas)) else { return Ok(vec![vec![]; alphas.len()]) };
+        Ok(alphas.par_iter().map(|alpha| self.all_on(&curve, *alpha)).collect())
+    }
+
+    fn all_on(&self, curve: &Curve, alpha: f64) -> Vec<Solution> {
+        roots(curve, alpha, self.resolution)
+            .iter()
+            .map(|found| finish(curve.task(), alpha, found, self.resolution).0)
+            .collect()
+    }
+
+    fn choose_on(&self, curve: &Curve, alpha: f64, choice: Choice) -> Solution {
+        let found = roots(curve, alpha, self.resolution);
+        match choose(curve, &found, alpha, choice, self.resolution) {
+            Some(found) => finish(curve.task(), alpha, found, self.resolution).0,
+            None => {
+                Solution::none(alpha, self.beta, asked(choice), why_none(curve, alpha, choice))
+            }
+        }
+    }
+}
+
+fn largest(alphas: &[f64]) -> f64 {
+    alphas.iter().fold(0.0, |m, a| f64::max(m, *a))
+}
+
+/// The branch that a row without solution names.
+pub(crate) fn asked(choice: Choice) -> Branch {
+    match choice {
+        Choice::Poor => Branch::Poor,
+        Choice::Middle => Branch::Middle,
+        Choice::Good => Branch::Good,
+        Choice::Stable => Branch::Only,
+    }
+}
+
+/// Why there is no solution of choice: the branch ends before, or runs where
+/// the equations cannot be followed.
+pub(crate) fn why_none(curve: &Curve, alpha: f64, choice: Choice) -> Termination {
+    let cut_short = curve.strands().iter().any(|s| {
+        let last = s.points[s.points.len() - 1].y[3];
+        let own = match choice {
+            Choice::Good => s.from_above,
+            Choice::Poor => !s.from_above && s.fold_count() == 0,
+            Choice::Middle | Choice::Stable => true,
+        };
+        let corner = s.end == StrandEnd::Corner
+            && alpha.ln() > last
+            && curve.corner_alpha().is_some_and(|limit| alpha < limit);
+        own && (s.end == StrandEnd::Lost || corner)
+    });
+    if cut_short { Termination::LeftDomain } else { Termination::NoSolution }
+}
+
+/// The solution of choice among those found.
+pub(crate) fn choose<'f>(
+    curve: &Curve,
+    found: &'f [Found],
+    alpha: f64,
+    choice: Choice,
+    resolution: Resolution,
+) -> Option<&'f Found> {
+    let on = |branch: Branch| {
+        found.iter().find(|f| f.branch == branch || f.branch == Branch::Only)
+    };
+    match choice {
+        Choice::Poor => on(Branch::Poor),
+        Choice::Good => on(Branch::Good),
+        Choice::Middle => found.iter().find(|f| f.branch == Branch::Middle),
+        Choice::Stable => {
+            let mut rivals = found.iter().filter(|f| f.branch != Branch::Middle);
+            let first = rivals.next()?;
+            let value = |f: &Found| f.minus_beta_f(curve.task(), alpha, resolution);
+            let mut best = first;
+            let mut rivals = rivals.peekable();
+            if rivals.peek().is_some() {
+                let mut best_value = value(first);
+                for f in rivals {
+                    let v = value(f);
+                    if v > best_value || best_value.is_nan() {
+                        (best, best_value) = (f, v);
+                    }
+                }
+            }
+            Some(best)
+        }
+    }
+}

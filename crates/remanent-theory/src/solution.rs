@@ -1,0 +1,260 @@
+//! A solution of the saddle-point equations, as it is reported.
+
+use remanent_math::linear;
+use remanent_math::newton::{Outcome, Root};
+use serde::Serialize;
+
+use crate::anchor::Posterior;
+use crate::curve::{Branch, Curve};
+use crate::overlaps::{Conjugates, Resolution};
+use crate::task::{Task, from_coordinates};
+
+/// How the search for a solution ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Termination {
+    /// The equations hold to the reported residual.
+    Converged,
+    /// The limit of iterations was reached first.
+    MaxIterations,
+    /// The iteration left the domain of the equations, or the branch goes on
+    /// where they cannot be evaluated (q_d within 1e-10 of 1).
+    LeftDomain,
+    /// There is no solution on the asked branch.
+    NoSolution,
+}
+
+/// One solution for one task. Where there is none, the numbers are NaN (null in
+/// JSON) and `termination` says why.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Solution {
+    /// Patterns per weight α.
+    pub alpha: f64,
+    /// Inverse temperature β.
+    pub beta: f64,
+    /// The branch it lies on.
+    pub branch: Branch,
+    /// Self-overlap q_d.
+    pub q_d: f64,
+    /// Overlap q_0 of two states.
+    pub q_0: f64,
+    /// Overlap r with the task's teacher.
+    pub r: f64,
+    /// Conjugate of q_d.
+    pub q_d_hat: f64,
+    /// Conjugate of q_0.
+    pub q_0_hat: f64,
+    /// Conjugate of r.
+    pub r_hat: f64,
+    /// Overlap p of the decoded weights sign(m) with the teacher.
+    pub p: f64,
+    /// Generalisation error ε = arccos(p)/π.
+    pub eps: f64,
+    /// ln ε, which does not underflow.
+    pub ln_eps: f64,
+    /// 1 − p.
+    pub one_minus_p: f64,
+    /// 1 − q_d.
+    pub one_minus_q_d: f64,
+    /// q_d − q_0.
+    pub q_d_minus_q_0: f64,
+    /// q_0 − r².
+    pub q_0_minus_r2: f64,
+    /// −βf per weight; for a later task its potential.
+    pub minus_beta_f: f64,
+    /// The replicon; negative where replica symmetry is broken.
+    pub replicon: f64,
+    /// Largest relative mismatch of the saddle-point equations.
+    pub residual: f64,
+    /// Estimate of the largest relative error of a conjugate parameter or an
+    /// order parameter that is due to quadrature.
+    pub quadrature_error: f64,
+    /// How the search ended.
+    pub termination: Termination,
+}
+
+/// ε and ln ε from ln(1 − p).
+pub fn generalisation_error(ln_one_minus_p: f64) -> (f64, f64) {
+    // ε = (2/π) asin √((1 − p)/2).
+    let half = 0.5 * (ln_one_minus_p - std::f64::consts::LN_2);
+    if half < -12.0 {
+        let ln_eps = half + std::f64::consts::FRAC_2_PI.ln();
+        return (ln_eps.exp(), ln_eps);
+    }
+    let eps = std::f64::consts::FRAC_2_PI * half.exp().min(1.0).asin();
+    (eps, eps.ln())
+}
+
+impl Solution {
+    /// The row that says that there is none.
+    pub fn none(alpha: f64, beta: f64, branch: Branch, termination: Termination) -> Self {
+        let nan = f64::NAN;
+        Self {
+            alpha,
+            beta,
+            branch,
+            q_d: nan,
+            q_0: nan,
+            r: nan,
+            q_d_hat: nan,
+            q_0_hat: nan,
+            r_hat: nan,
+            p: nan,
+            eps: nan,
+            ln_eps: nan,
+            one_minus_p: nan,
+            one_minus_q_d: nan,
+            q_d_minus_q_0: nan,
+            q_0_minus_r2: nan,
+            minus_beta_f: nan,
+            replicon: nan,
+            residual: nan,
+            quadrature_error: nan,
+            termination,
+        }
+    }
+
+    /// Whether the numbers are those of a solution.
+    pub fn is_converged(&self) -> bool {
+        self.termination == Termination::Converged
+    }
+
+    /// The conjugates, as the equations use them.
+    pub fn conjugates(&self) -> Conjugates {
+        Conjugates {
+            stiffness: self.q_0_hat - self.q_d_hat,
+            q_0_hat: self.q_0_hat,
+            r_hat: self.r_hat,
+        }
+    }
+}
+
+/// A root of the equations before its observables are computed.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    /// The branch.
+    pub branch: Branch,
+    /// Where Newton's method ended.
+    pub root: Root<3>,
+}
+
+impl Found {
+    /// −βf (or the potential) per weight.
+    pub fn minus_beta_f(&self, task: &Task, alpha: f64, resolution: Resolution) -> f64 {
+        let c = from_coordinates(&self.root.x);
+        task.turn(&c, resolution).map_or(f64::NAN, |turn| free_energy(task, alpha, &c, &turn))
+    }
+}
+
+fn free_energy(
+    task: &Task,
+    alpha: f64,
+    c: &Conjugates,
+    turn: &crate::task::Turn,
+) -> f64 {
+    let o = &turn.site.overlaps;
+    let q_d = task.one_minus_q_star.map_or(o.q_d(), |kappa| 1.0 - kappa);
+    let kl_constant = match task.anchor {
+        Some(anchor) => anchor.kl_constant(),
+        None => -std::f64::consts::LN_2,
+    };
+    // −½ q̂_d q_d + ½ q̂_0 q_0 = ½ A q_d − ½ q̂_0 (q_d − q_0).
+    0.5 * c.stiffness * q_d - 0.5 * c.q_0_hat * o.q_d_minus_q_0 - c.r_hat * o.r
+        + turn.site.ln_z
+        + task.coupling * kl_constant
+        + alpha * turn.energy.g_e
+}
+
+/// Every solution on the curve at `alpha`, in the order of the curve.
+pub fn roots(curve: &Curve, alpha: f64, resolution: Resolution) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    for start in curve.starts(alpha) {
+        let root =
+            curve.task().solve(alpha, start.coordinates, Some(start.jacobian), resolution);
+        let strayed = linear::max_norm(&linear::axpy(&root.x, -1.0, &start.coordinates)) > 1.0;
+        let twin = found.iter().any(|f| {
+            f.branch == start.branch
+                && linear::max_norm(&linear::axpy(&root.x, -1.0, &f.root.x)) < 1e-5
+        });
+        if !strayed && !twin {
+            found.push(Found { branch: start.branch, root });
+        }
+    }
+    found
+}
+
+/// Computes all that is reported of a root, and the law of the magnetisations
+/// that the task leaves.
+pub fn finish(
+    task: &Task,
+    alpha: f64,
+    found: &Found,
+    resolution: Resolution,
+) -> (Solution, Option<(Posterior, Vec<f64>)>) {
+    let none = |termination| (Solution::none(alpha, task.beta, found.branch, termination), None);
+    match found.root.outcome {
+        Outcome::Converged => {}
+        Outcome::MaxIterations => return none(Termination::MaxIterations),
+        Outcome::LeftDomain => return none(Termination::LeftDomain),
+    }
+    let c = from_coordinates(&found.root.x);
+    let Some(turn) = task.turn(&c, resolution) else { return none(Termination::LeftDomain) };
+    let fields = task.fields(&c);
+    let posterior = Posterior::new(task.site(&c), &fields, resolution);
+    let (ln_one_minus_p, older) = posterior.flips(&fields, resolution);
+    let (eps, ln_eps) = generalisation_error(ln_one_minus_p);
+    let o = turn.site.overlaps;
+    let one_minus_q_d = task.one_minus_q_star.unwrap_or(o.one_minus_q_d);
+    let one_minus_p = ln_one_minus_p.exp();
+    let solution = Solution {
+        alpha,
+        beta: task.beta,
+        branch: found.branch,
+        q_d: 1.0 - one_minus_q_d,
+        q_0: o.q_0(),
+        r: o.r,
+        q_d_hat: c.q_d_hat(),
+        q_0_hat: c.q_0_hat,
+        r_hat: c.r_hat,
+        p: 1.0 - one_minus_p,
+        eps,
+        ln_eps,
+        one_minus_p,
+        one_minus_q_d,
+        q_d_minus_q_0: o.q_d_minus_q_0,
+        q_0_minus_r2: o.q_0_minus_r2,
+        minus_beta_f: free_energy(task, alpha, &c, &turn),
+        replicon: 1.0 - alpha * turn.energy.curvature2 * turn.site.variance2,
+        residual: found.root.residual,
+        quadrature_error: quadrature_error(task, alpha, &found.root, &turn, resolution),
+        termination: Termination::Converged,
+    };
+    (solution, Some((posterior, older)))
+}
+
+/// How far the root would move on a grid with √2 times the nodes, to first
+/// order, and how much the order parameters change there at fixed conjugates.
+fn quadrature_error(
+    task: &Task,
+    alpha: f64,
+    root: &Root<3>,
+    turn: &crate::task::Turn,
+    resolution: Resolution,
+) -> f64 {
+    let finer = Resolution(resolution.0 * std::f64::consts::SQRT_2);
+    let c = from_coordinates(&root.x);
+    let Some(fine) = task.turn(&c, finer) else { return f64::NAN };
+    let moved = task
+        .residual_of(&root.x, alpha.ln(), &fine)
+        .and_then(|r| linear::solve(root.jacobian, r))
+        .map_or(f64::NAN, |step| linear::max_norm(&step));
+    let (a, b) = (&turn.site.overlaps, &fine.site.overlaps);
+    [
+        moved,
+        (a.one_minus_q_d / b.one_minus_q_d - 1.0).abs(),
+        (a.q_d_minus_q_0 / b.q_d_minus_q_0 - 1.0).abs(),
+        (a.q_0_minus_r2 / b.q_0_minus_r2 - 1.0).abs(),
+    ]
+    .into_iter()
+    .fold(0.0, f64::max)
+}
