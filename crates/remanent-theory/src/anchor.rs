@@ -8,6 +8,8 @@
 
 use std::sync::OnceLock;
 
+use multiversion::multiversion;
+
 use crate::fields::{FieldGrid, Fields, Purpose};
 use crate::overlaps::Resolution;
 use crate::site::{Moments, Site};
@@ -22,45 +24,32 @@ const TRIMMED: f64 = 1e-18;
 /// How many times the spacing may be halved.
 const LEVELS: usize = 8;
 
-/// A law given by its masses on the nodes (k − half) · spacing.
-#[derive(Clone, Debug)]
-pub struct Masses {
+/// A uniform grid in θ: the nodes (k − half) · spacing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ThetaGrid {
     /// Distance of the nodes.
     pub spacing: f64,
     /// Number of nodes on either side of 0.
     pub half: usize,
-    /// The law of θ.
+}
+
+impl ThetaGrid {
+    fn thetas(self) -> impl Iterator<Item = f64> {
+        (0..=2 * self.half).map(move |k| (k as f64 - self.half as f64) * self.spacing)
+    }
+}
+
+/// A law of θ by its masses on a grid.
+#[derive(Clone, Debug)]
+pub struct Masses {
+    /// Where the masses are.
+    pub grid: ThetaGrid,
+    /// The masses.
     pub total: Vec<f64>,
-    /// For every older task k: the law of θ restricted to W^k W^t = +1 and −1.
-    pub joint: Vec<[Vec<f64>; 2]>,
 }
 
-impl Masses {
-    /// E[f(θ)].
-    pub fn mean(&self, f: impl Fn(f64) -> f64) -> f64 {
-        let theta = |k: usize| (k as f64 - self.half as f64) * self.spacing;
-        self.total.iter().enumerate().map(|(k, p)| p * f(theta(k))).sum()
-    }
-
-    /// The same law as the next task sees it, and with the task just ended
-    /// counted among the older ones.
-    fn seen_by_next(&self, r_0: f64) -> Self {
-        let (same, other) = (0.5 * (1.0 + r_0), 0.5 * (1.0 - r_0));
-        // Where the new teacher differs, θ changes its sign and so does W^k W^t.
-        let mix = |stays: &[f64], flips: &[f64]| -> Vec<f64> {
-            stays.iter().zip(flips.iter().rev()).map(|(s, f)| same * s + other * f).collect()
-        };
-        let nothing = vec![0.0; self.total.len()];
-        let just_ended = [mix(&self.total, &nothing), mix(&nothing, &self.total)];
-        let mut joint: Vec<_> = self
-            .joint
-            .iter()
-            .map(|[plus, minus]| [mix(plus, minus), mix(minus, plus)])
-            .collect();
-        joint.push(just_ended);
-        Self { total: mix(&self.total, &self.total), joint, ..*self }
-    }
-}
+/// For every older task k: the law of θ restricted to W^k W^t = +1 and to −1.
+pub type JointMasses = Vec<[Vec<f64>; 2]>;
 
 /// The law of θ after a task: the site measure averaged over the field.
 #[derive(Clone, Debug)]
@@ -71,7 +60,7 @@ pub struct Posterior {
     /// Probability of each field.
     total: Vec<f64>,
     /// The same jointly with W^k W^t = ±1 for every older task k.
-    joint: Vec<[Vec<f64>; 2]>,
+    joint: JointMasses,
 }
 
 impl Posterior {
@@ -83,8 +72,8 @@ impl Posterior {
             (None, _) => vec![],
             (Some(_), Some(anchor)) => {
                 let level = anchor.level(fields.coupling, fields.deviation, resolution);
-                let law = |masses: &Vec<f64>| fields.mixed(&grid, masses, level.spacing, level.half);
-                level.joint.iter().map(|pair| [law(&pair[0]), law(&pair[1])]).collect()
+                let law = |masses: &Vec<f64>| fields.mixed(&grid, masses, anchor.at(level).grid);
+                anchor.joint(level).iter().map(|pair| [law(&pair[0]), law(&pair[1])]).collect()
             }
             // The past is forgotten: only the teachers' own correlation is left.
             (Some(anchor), None) => {
@@ -92,8 +81,7 @@ impl Posterior {
                     let share: f64 = masses.iter().sum();
                     total.iter().map(|p| p * share).collect::<Vec<f64>>()
                 };
-                let pairs = anchor.at(0).joint.iter();
-                pairs.map(|pair| [scaled(&pair[0]), scaled(&pair[1])]).collect()
+                anchor.joint(0).iter().map(|pair| [scaled(&pair[0]), scaled(&pair[1])]).collect()
             }
         };
         let mut moments = Vec::with_capacity(grid.fields.len());
@@ -119,61 +107,55 @@ impl Posterior {
         (std::f64::consts::LN_2 + own, old.collect())
     }
 
-    fn masses(&self, spacing: f64) -> Masses {
-        let fields = &self.grid.fields;
-        let mut densities = vec![0.0; fields.len()];
-        let mut at = |theta: f64, laws: &[&[f64]], out: &mut Vec<f64>| {
-            self.site.density(theta, fields, &self.moments, &mut densities);
-            out.clear();
-            for law in laws {
-                let dot: f64 = law.iter().zip(&densities).map(|(p, d)| p * d).sum();
-                out.push(spacing * dot);
+    /// Σ_B law(B) P(θ|B), times the spacing, on a grid, for several laws at once.
+    fn on_grid(&self, grid: ThetaGrid, laws: &[&[f64]]) -> Vec<Vec<f64>> {
+        let mut columns = vec![Vec::with_capacity(2 * grid.half + 1); laws.len()];
+        let mut densities = vec![0.0; self.grid.fields.len()];
+        for theta in grid.thetas() {
+            self.site.density(theta, &self.grid.fields, &self.moments, &mut densities);
+            for (column, law) in columns.iter_mut().zip(laws) {
+                column.push(grid.spacing * dot(law, &densities));
             }
-        };
-        let mut laws: Vec<&[f64]> = vec![&self.total];
-        for pair in &self.joint {
-            laws.push(&pair[0]);
-            laws.push(&pair[1]);
         }
-        // Outwards from 0 until both tails are spent; the law is symmetric in
-        // its extent so that a change of sign maps the grid on itself.
-        let farthest = (FARTHEST / spacing) as usize;
-        let mut rows: Vec<[Vec<f64>; 2]> = Vec::new();
-        let mut row = Vec::new();
-        at(0.0, &laws, &mut row);
-        let centre = row.clone();
-        let mut seen = centre[0];
-        for k in 1..=farthest {
-            let mut both: [Vec<f64>; 2] = Default::default();
-            for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
-                at(sign * k as f64 * spacing, &laws, &mut both[side]);
-            }
-            let step = both[0][0] + both[1][0];
-            seen += step;
-            rows.push(both);
+        columns
+    }
+
+    /// The extent beyond which no mass is left on either side. The grid is
+    /// symmetric, so that a change of sign maps it on itself.
+    fn extent(&self) -> f64 {
+        let step = 0.5;
+        let mut reached = 0.0;
+        let mut densities = vec![0.0; self.grid.fields.len()];
+        let mut mass = |theta: f64| {
+            self.site.density(theta, &self.grid.fields, &self.moments, &mut densities);
+            step * dot(&self.total, &densities)
+        };
+        let mut seen = 0.0;
+        while reached < FARTHEST {
+            reached += step;
+            let here = mass(reached) + mass(-reached);
+            seen += here;
             // Tails fall like e^{−2|θ|} at the slowest.
-            if seen > 0.5 && step < TRIMMED * spacing {
+            if seen > 0.3 && here < TRIMMED {
                 break;
             }
         }
-        let half = rows.len();
-        let column = |law: usize| -> Vec<f64> {
-            let below = rows.iter().rev().map(|r| r[1][law]);
-            let above = rows.iter().map(|r| r[0][law]);
-            below.chain([centre[law]]).chain(above).collect()
-        };
-        let mut total = column(0);
-        let norm: f64 = total.iter().sum();
-        let scaled = |mut v: Vec<f64>| {
-            v.iter_mut().for_each(|p| *p /= norm);
-            v
-        };
-        let joint = (0..self.joint.len())
-            .map(|k| [scaled(column(1 + 2 * k)), scaled(column(2 + 2 * k))])
-            .collect();
-        total = scaled(total);
-        Masses { spacing, half, total, joint }
+        reached
     }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    const LANES: usize = 16;
+    let mut sums = [0.0; LANES];
+    let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let rest: f64 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(x, y)| x * y).sum();
+    for (x, y) in a_chunks.zip(b_chunks) {
+        for i in 0..LANES {
+            sums[i] += x[i] * y[i];
+        }
+    }
+    sums.iter().sum::<f64>() + rest
 }
 
 fn ln_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
@@ -189,44 +171,92 @@ fn ln_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
 pub struct Anchor {
     posterior: Posterior,
     r_0: f64,
-    levels: [OnceLock<Masses>; LEVELS],
+    extent: f64,
+    totals: [OnceLock<Masses>; LEVELS],
+    joints: [OnceLock<JointMasses>; LEVELS],
 }
 
 impl Anchor {
     /// What the next task sees, if its teacher has overlap `r_0` with the last one.
     pub fn new(posterior: Posterior, r_0: f64) -> Self {
-        Self { posterior, r_0, levels: Default::default() }
+        let extent = posterior.extent();
+        Self { posterior, r_0, extent, totals: Default::default(), joints: Default::default() }
     }
 
-    fn at(&self, level: usize) -> &Masses {
-        self.levels[level].get_or_init(|| {
-            let spacing = SPACING / (1_u32 << level) as f64;
-            self.posterior.masses(spacing).seen_by_next(self.r_0)
+    fn grid(&self, level: usize) -> ThetaGrid {
+        let spacing = SPACING / (1_u32 << level) as f64;
+        ThetaGrid { spacing, half: (self.extent / spacing).ceil() as usize }
+    }
+
+    /// Where the new teacher differs from the last, θ changes its sign.
+    fn mix(&self, stays: &[f64], flips: &[f64]) -> Vec<f64> {
+        let (same, other) = (0.5 * (1.0 + self.r_0), 0.5 * (1.0 - self.r_0));
+        stays.iter().zip(flips.iter().rev()).map(|(s, f)| same * s + other * f).collect()
+    }
+
+    /// The law at one level of refinement.
+    pub fn at(&self, level: usize) -> &Masses {
+        self.totals[level].get_or_init(|| {
+            let grid = self.grid(level);
+            let mut total = self.posterior.on_grid(grid, &[&self.posterior.total]).remove(0);
+            let norm: f64 = total.iter().sum();
+            total.iter_mut().for_each(|p| *p /= norm);
+            Masses { grid, total: self.mix(&total, &total) }
         })
     }
 
-    /// The law on a grid fine enough for sums over Gaussians of width
-    /// `deviation` at distances `coupling` · spacing.
-    pub fn level(&self, coupling: f64, deviation: f64, resolution: Resolution) -> &Masses {
-        let needed = coupling * SPACING * resolution.0.max(1.0) / (0.6 * deviation);
-        self.at((needed.log2().ceil().max(0.0) as usize).min(LEVELS - 1))
+    /// The same jointly with every older task, the one just ended included, in
+    /// the order of the tasks.
+    pub fn joint(&self, level: usize) -> &JointMasses {
+        self.joints[level].get_or_init(|| {
+            let posterior = &self.posterior;
+            let mut laws: Vec<&[f64]> = vec![&posterior.total];
+            for pair in &posterior.joint {
+                laws.push(&pair[0]);
+                laws.push(&pair[1]);
+            }
+            let mut columns = posterior.on_grid(self.grid(level), &laws);
+            let norm: f64 = columns[0].iter().sum();
+            columns.iter_mut().flatten().for_each(|p| *p /= norm);
+            let nothing = vec![0.0; columns[0].len()];
+            // A flip of the teacher changes the sign of W^k W^t as well.
+            let mut joint: JointMasses = columns[1..]
+                .chunks_exact(2)
+                .map(|c| [self.mix(&c[0], &c[1]), self.mix(&c[1], &c[0])])
+                .collect();
+            joint.push([self.mix(&columns[0], &nothing), self.mix(&nothing, &columns[0])]);
+            joint
+        })
+    }
+
+    /// The level of refinement at which sums over Gaussians of width
+    /// `deviation` at distances `coupling` · spacing are smooth.
+    pub fn level(&self, coupling: f64, deviation: f64, resolution: Resolution) -> usize {
+        let needed = coupling * SPACING * resolution.0 / (0.6 * deviation);
+        (needed.log2().ceil().max(0.0) as usize).min(LEVELS - 1)
     }
 
     /// Where the law has its mass.
     pub fn support(&self) -> (f64, f64) {
         let masses = self.at(0);
-        let edge = masses.half as f64 * masses.spacing;
-        let cut = |mut p: Box<dyn Iterator<Item = &f64> + '_>| {
+        let empty = |tail: &mut dyn Iterator<Item = &f64>| {
             let mut sum = 0.0;
-            p.by_ref().take_while(|v| { sum += **v; sum < 10.0 * TRIMMED }).count()
+            let spent = tail.take_while(|p| {
+                sum += **p;
+                sum < 10.0 * TRIMMED
+            });
+            spent.count() as f64 * masses.grid.spacing
         };
-        let below = cut(Box::new(masses.total.iter()));
-        let above = cut(Box::new(masses.total.iter().rev()));
-        (-edge + below as f64 * masses.spacing, edge - above as f64 * masses.spacing)
+        let edge = masses.grid.half as f64 * masses.grid.spacing;
+        let below = empty(&mut masses.total.iter());
+        let above = empty(&mut masses.total.iter().rev());
+        (below - edge, edge - above)
     }
 
     /// E[½ ln((1 − m̃²)/4)], the constant of the KL divergence.
     pub fn kl_constant(&self) -> f64 {
-        self.at(0).mean(|theta| -(theta.abs() + (-2.0 * theta.abs()).exp().ln_1p()))
+        let masses = self.at(0);
+        let ln_2_cosh = |theta: f64| theta.abs() + (-2.0 * theta.abs()).exp().ln_1p();
+        masses.grid.thetas().zip(&masses.total).map(|(theta, p)| -p * ln_2_cosh(theta)).sum()
     }
 }

@@ -112,7 +112,7 @@ pub struct Curve<'a> {
 /// α is traced up to this value, or twice the largest one asked for.
 const FARTHEST_ALPHA: f64 = 60.0;
 /// Solutions this near to a fold in ln α are started from the fold itself.
-const NEAR_FOLD: f64 = 0.03;
+const NEAR_FOLD: f64 = 0.012;
 /// Where the curve rises less steeply than this without turning, or turns
 /// back by less, a coarse trace cannot tell whether there are folds.
 const UNDECIDED: f64 = 0.004;
@@ -143,11 +143,11 @@ impl Care {
     fn tracer(self) -> Tracer {
         let drawn = self == Self::Drawn;
         Tracer {
-            first_step: 0.3,
-            max_step: if drawn { 0.2 } else { 1.2 },
+            first_step: 0.7,
+            max_step: if drawn { 0.2 } else { 3.0 },
             min_step: 1e-5,
             tolerance: if self == Self::Quick { 1e-4 } else { 1e-7 },
-            max_turn: if drawn { 0.15 } else { 0.45 },
+            max_turn: if drawn { 0.15 } else { 0.5 },
             max_points: 2000,
         }
     }
@@ -336,7 +336,7 @@ impl<'a> Curve<'a> {
 
     /// The fold `number`, if `target` is near to it.
     fn near_fold(&self, strand: &Strand, number: usize, target: f64) -> Option<Fold> {
-        if (strand.rough_fold(strand.turns[number]) - target).abs() > 2.0 * NEAR_FOLD {
+        if (strand.rough_fold(strand.turns[number]) - target).abs() > 1.5 * NEAR_FOLD {
             return None;
         }
         self.fold(strand, number).filter(|f| (f.point.y[3] - target).abs() < NEAR_FOLD)
@@ -413,7 +413,7 @@ fn starts_in_turn(
 fn strands(task: &Task, alpha: f64, care: Care, wanted: Resolution) -> Vec<Strand> {
     let farthest = FARTHEST_ALPHA.max(2.0 * alpha).ln();
     let resolution = care.resolution(wanted);
-    let upward = start_of_poor(task, resolution)
+    let upward = start_of_poor(task, alpha, resolution)
         .and_then(|y| Strand::trace(task, y, farthest, care, wanted));
     let connected = upward.as_ref().is_some_and(|s| s.end == StrandEnd::Reached);
     let downward = if connected {
@@ -490,8 +490,10 @@ fn polished(task: &Task, c: Conjugates, alpha: f64, resolution: Resolution) -> O
 }
 
 /// The solution at an α so small that iterating the equations finds it.
-fn start_of_poor(task: &Task, resolution: Resolution) -> Option<[f64; 4]> {
-    let smallest = 2e-3 * (20.0 / task.beta).min(1.0);
+fn start_of_poor(task: &Task, alpha: f64, resolution: Resolution) -> Option<[f64; 4]> {
+    // A field from the previous task makes any α of order 0.01 a small one.
+    let usual = if task.coupling > 0.0 { 2e-2 } else { 2e-3 };
+    let smallest = (usual * (20.0 / task.beta).min(1.0)).min(0.5 * alpha);
     (0..10).find_map(|k| {
         let alpha = smallest * 0.3_f64.powi(k);
         let c = Conjugates { stiffness: 0.0, q_0_hat: alpha, r_hat: 0.3 * alpha };

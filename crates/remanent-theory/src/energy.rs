@@ -108,25 +108,22 @@ struct Local {
     l_x: f64,
     l_xx: f64,
     y_gamma: f64,
-    /// Distance from x to the mode of the integrand: a start for the next x.
-    mode: f64,
+    /// Distance from x to the mode of the integrand, and its slope in x.
+    mode: (f64, f64),
 }
 
 /// sinh and cosh at multiples of a step, for nodes spread by x = centre + s sinh t.
 struct HyperbolicTable {
+    step: f64,
     sinh: Vec<f64>,
     cosh: Vec<f64>,
 }
 
-/// The table's step is this fraction of the standard one, for integrands that need more nodes.
-const FINEST: usize = 4;
-
 impl HyperbolicTable {
     fn new(step: f64) -> Self {
-        let fine = step / FINEST as f64;
-        let count = (17.0 / fine) as usize;
-        let at = |f: fn(f64) -> f64| (0..count).map(|j| f(fine * j as f64)).collect();
-        Self { sinh: at(f64::sinh), cosh: at(f64::cosh) }
+        let count = (16.0 / step) as usize;
+        let at = |f: fn(f64) -> f64| (0..count).map(|j| f(step * j as f64)).collect();
+        Self { step, sinh: at(f64::sinh), cosh: at(f64::cosh) }
     }
 }
 
@@ -135,6 +132,8 @@ fn integrate(s: &Scaled, resolution: f64) -> Sums {
     let outer_step = 0.12 / resolution;
     let inner_step = 0.125 / resolution;
     let table = HyperbolicTable::new(inner_step);
+    // Behind the wall a wide Gaussian may need more nodes.
+    let finer = (s.delta > 1.0).then(|| HyperbolicTable::new(inner_step / 3.0));
     let cluster = s.v.sqrt().min((1.0 + s.delta).sqrt());
     // One side of the step is cut off by it, on the scale √v; the other reaches
     // to where the Gaussian ends, or on the right to where L vanishes.
@@ -146,13 +145,15 @@ fn integrate(s: &Scaled, resolution: f64) -> Sums {
     let first = -((left / cluster).asinh() / outer_step).ceil() as i64;
     let last = ((right / cluster).asinh() / outer_step).ceil() as i64;
     let mut sums = Sums::default();
-    let mut mode = f64::NAN;
+    let (mut mode, mut x_before) = ((0.0, 0.0), 0.0);
     for j in first..=last {
         let t = outer_step * j as f64;
         let x = cluster * t.sinh();
         let dx = cluster * t.cosh() * outer_step;
-        let local = local(s, x, mode, inner_step, &table);
-        mode = local.mode;
+        // The mode moves with x at a known rate.
+        let guess = mode.0 + mode.1 * (x - x_before);
+        let local = local(s, x, guess, &table, finer.as_ref());
+        (mode, x_before) = (local.mode, x);
         let weight = 2.0 * dx * normal::cdf(s.slope * x) * gaussian(x, s.q);
         sums.l += weight * local.l;
         sums.l_x2 += weight * local.l_x * local.l_x;
@@ -182,19 +183,25 @@ fn sum(lanes: [f64; LANES]) -> f64 {
 /// concave: nodes are spread from its mode on the scale of its curvature, or,
 /// where a wide Gaussian is cut by the wall of Φ^β, from the wall.
 #[inline(always)]
-fn local(s: &Scaled, x: f64, guess: f64, step: f64, table: &HyperbolicTable) -> Local {
+fn local(
+    s: &Scaled,
+    x: f64,
+    guess: f64,
+    table: &HyperbolicTable,
+    finer: Option<&HyperbolicTable>,
+) -> Local {
     let (beta, delta) = (s.beta, s.delta);
-    // The mode is at y = x + d with d = δ β (ln Φ)'(y) > 0. It is not needed exactly.
-    let mut d = if guess.is_finite() { guess } else { 0.0 };
+    // The mode is at y = x + d with d = δ β (ln Φ)'(y) > 0. A fifth of its width is near enough.
+    let mut d = guess.max(0.0);
     let mut curvature = 0.0;
-    for _ in 0..40 {
+    for _ in 0..60 {
         let y = x + d;
         let hazard = elementary::ln_cdf(y).hazard;
         let softness = (hazard * (hazard + y)).clamp(0.0, 1.0);
         curvature = 1.0 / delta + beta * softness;
         let change = (d / delta - beta * hazard) / curvature;
         d = (d - change).max(0.0);
-        if change * change * curvature < 1e-3 {
+        if change * change * curvature < 0.04 {
             break;
         }
     }
@@ -203,21 +210,14 @@ fn local(s: &Scaled, x: f64, guess: f64, step: f64, table: &HyperbolicTable) -> 
     let width = curvature.sqrt().recip();
 
     let root_delta = delta.sqrt();
-    let behind_wall = delta > 1.0 && y_mode > s.wall && x - s.wall < 9.0 * root_delta;
-    let (centre, scale, stride) = if behind_wall {
-        let needed = 0.55 * root_delta * (step / 0.16) / (x - s.wall).max(1e-300);
-        let stride = if needed >= step {
-            FINEST
-        } else if needed >= 0.5 * step {
-            FINEST / 2
-        } else {
-            1
-        };
-        (s.wall, 1.0 / (1.0 + s.wall), stride)
-    } else {
-        (y_mode, width, FINEST)
+    let (centre, scale, table) = match finer {
+        Some(finer) if y_mode > s.wall && x - s.wall < 9.0 * root_delta => {
+            // Nodes half a standard deviation apart where the Gaussian has its mass.
+            let far = (x - s.wall) * 0.125 > 0.55 * root_delta;
+            (s.wall, 1.0 / (1.0 + s.wall), if far { finer } else { table })
+        }
+        _ => (y_mode, width, table),
     };
-    let node_step = step * stride as f64 / FINEST as f64;
 
     let inverse_delta = 1.0 / delta;
     let linear = d * inverse_delta + beta * y_mode;
@@ -226,14 +226,14 @@ fn local(s: &Scaled, x: f64, guess: f64, step: f64, table: &HyperbolicTable) -> 
     let mut slope = [0.0; LANES];
     let mut product = [0.0; LANES];
     for side in [1.0, -1.0] {
-        let mut start = if side > 0.0 { 0 } else { stride };
-        while start + LANES * stride <= table.sinh.len() {
+        let mut start = if side > 0.0 { 0 } else { 1 };
+        while start + LANES <= table.sinh.len() {
             let mut moved = [0.0; LANES];
             let mut weight = [0.0; LANES];
             let mut hazard = [0.0; LANES];
             for i in 0..LANES {
-                moved[i] = side * scale * table.sinh[start + i * stride];
-                weight[i] = table.cosh[start + i * stride];
+                moved[i] = side * scale * table.sinh[start + i];
+                weight[i] = table.cosh[start + i];
             }
             for i in 0..LANES {
                 let y = centre + moved[i];
@@ -254,7 +254,7 @@ fn local(s: &Scaled, x: f64, guess: f64, step: f64, table: &HyperbolicTable) -> 
                 slope[i] += weight[i] * hazard[i];
                 product[i] += weight[i] * hazard[i] * moved[i];
             }
-            start += LANES * stride;
+            start += LANES;
             let past_mode = side < 0.0 || centre + moved[LANES - 1] > y_mode;
             if weight[LANES - 1] < 1e-17 && past_mode {
                 break;
@@ -266,13 +266,13 @@ fn local(s: &Scaled, x: f64, guess: f64, step: f64, table: &HyperbolicTable) -> 
     let slope = sum(slope) / total;
     let product = sum(product) / total;
     let hazard = at_mode.hazard + slope;
-    let mass = total * node_step * scale / (2.0 * std::f64::consts::PI * delta).sqrt();
+    let mass = total * table.step * scale / (2.0 * std::f64::consts::PI * delta).sqrt();
     Local {
         l: -0.5 * d * d / delta + beta * (at_mode.quadratic + at_mode.rest) + mass.ln(),
         l_x: beta * hazard,
         // Cov(Γ_y, y)/δ: Γ_y falls with y, so the terms of this sum have one sign.
         l_xx: beta * (product - slope * offset) / delta,
         y_gamma: beta * (hazard * centre + at_mode.hazard * offset + product),
-        mode: d,
+        mode: (d, 1.0 / (delta * curvature) - 1.0),
     }
 }

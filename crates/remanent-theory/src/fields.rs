@@ -9,9 +9,9 @@
 
 use multiversion::multiversion;
 use remanent_math::elementary;
-use remanent_math::grid::{Cluster, Node, Spread};
+use remanent_math::grid::{Cluster, Nodes, Spread};
 
-use crate::anchor::Anchor;
+use crate::anchor::{Anchor, ThetaGrid};
 use crate::overlaps::{Conjugates, Overlaps, Resolution};
 use crate::site::{Moments, Site};
 
@@ -117,17 +117,13 @@ impl<'a> Fields<'a> {
             }
         }
         clusters.retain(|c| c.centre > low - 10.0 * c.scale && c.centre < high + 10.0 * c.scale);
-        let mut nodes: Vec<Node> = Vec::new();
         let spread = Spread {
             spacing: spacing / resolution.0,
             step: 0.16 / resolution.0,
             clusters: &clusters,
         };
-        spread.nodes(low, high, &mut nodes);
-        FieldGrid {
-            fields: nodes.iter().map(|n| n.x).collect(),
-            weights: nodes.iter().map(|n| n.weight).collect(),
-        }
+        let Nodes { x: fields, weights } = spread.nodes(low, high);
+        FieldGrid { fields, weights }
     }
 
     /// The probability of each node of a grid, normalised to 1.
@@ -142,7 +138,8 @@ impl<'a> Fields<'a> {
             }
             Some(anchor) => {
                 let level = anchor.level(self.coupling, self.deviation, resolution);
-                self.mixed(grid, &level.total, level.spacing, level.half)
+                let masses = anchor.at(level);
+                self.mixed(grid, &masses.total, masses.grid)
             }
         };
         let total: f64 = p.iter().sum();
@@ -161,14 +158,14 @@ impl<'a> Fields<'a> {
         -0.5 * z * z - (self.deviation * (2.0 * std::f64::consts::PI).sqrt()).ln()
     }
 
-    /// The probability of each node when θ̃ has masses `masses` on the grid
-    /// (k − half) · spacing.
-    pub fn mixed(&self, grid: &FieldGrid, masses: &[f64], spacing: f64, half: usize) -> Vec<f64> {
+    /// The probability of each node when θ̃ has masses `masses` on `thetas`.
+    pub fn mixed(&self, grid: &FieldGrid, masses: &[f64], thetas: ThetaGrid) -> Vec<f64> {
+        let pitch = self.coupling * thetas.spacing;
         let mut p = vec![0.0; grid.fields.len()];
         mixture_density(
             &grid.fields,
-            self.mean - self.coupling * spacing * half as f64,
-            self.coupling * spacing,
+            self.mean - pitch * thetas.half as f64,
+            pitch,
             self.deviation,
             masses,
             &mut p,

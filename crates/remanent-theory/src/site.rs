@@ -247,6 +247,13 @@ impl Hyperbolic {
     }
 }
 
+/// Where the pull on θ ≥ 0 is largest, and how large it is without a field.
+#[derive(Clone, Copy)]
+struct TurningPoint {
+    theta: f64,
+    pull: f64,
+}
+
 impl Site {
     /// B − A m − cθ − sinh 2θ, which is f' without its positive factor.
     #[inline(always)]
@@ -260,27 +267,30 @@ impl Site {
         self.stiffness * h.sech2 + self.entropy + 2.0 * h.cosh_2
     }
 
-    /// Where the pull is largest among θ ≥ 0: at 0 if there is one mode.
-    fn turning_point(&self) -> f64 {
+    /// The place on θ ≥ 0 where the pull is largest: 0 if there is one mode.
+    fn turning_point(&self) -> TurningPoint {
         let (a, c) = (self.stiffness, self.entropy);
-        if a + c + 2.0 >= 0.0 {
-            return 0.0;
-        }
-        // A/C + c + 2(2C − 1) = 0 for C = cosh² θ.
-        let root = ((c - 2.0) * (c - 2.0) - 16.0 * a).sqrt();
-        ((root - (c - 2.0)) / 8.0).max(1.0).sqrt().acosh()
+        let theta = if a + c + 2.0 >= 0.0 {
+            0.0
+        } else {
+            // A/C + c + 2(2C − 1) = 0 for C = cosh² θ.
+            let root = ((c - 2.0) * (c - 2.0) - 16.0 * a).sqrt();
+            ((root - (c - 2.0)) / 8.0).max(1.0).sqrt().acosh()
+        };
+        TurningPoint { theta, pull: self.pull(theta, &Hyperbolic::at(theta), 0.0) }
     }
 
-    /// The mode on the side θ > `low` in a field of either sign, if there is
-    /// one, where `low` is the turning point.
+    /// The mode beyond the turning point in a field of either sign, if there is
+    /// one; a fifth of its width is near enough.
     #[inline(always)]
-    fn mode(&self, field: f64, turning_point: f64, guess: f64) -> Option<f64> {
-        let mut low = turning_point;
-        if self.pull(low, &Hyperbolic::at(low), field) <= 0.0 {
+    fn mode(&self, field: f64, turning_point: &TurningPoint, guess: f64) -> Option<f64> {
+        if turning_point.pull + field <= 0.0 {
             return None;
         }
-        // A tanh θ ≥ −|A| and cθ ≥ 0 bound the mode from above.
-        let mut high = 0.5 * (field.max(0.0) + (-self.stiffness).max(0.0)).asinh() + 1e-9;
+        let mut low = turning_point.theta;
+        // sinh 2θ ≤ B + |A|, because A tanh θ ≥ −|A| and cθ ≥ 0.
+        let reach = field.max(0.0) + (-self.stiffness).max(0.0);
+        let mut high = 0.5 * elementary::ln(2.0 * reach + 1.0) + 1e-9;
         let mut theta = if guess > low && guess < high { guess } else { 0.5 * (low + high) };
         for _ in 0..200 {
             let h = Hyperbolic::at(theta);
@@ -297,8 +307,7 @@ impl Site {
             }
             let moved = next - theta;
             theta = next;
-            // A twentieth of the width is near enough.
-            if moved * moved * restoring.abs() * h.sech2 < 2.5e-3
+            if moved * moved * restoring.abs() * h.sech2 < 0.04
                 || high - low < 1e-12 * (1.0 + high)
             {
                 break;
@@ -319,7 +328,7 @@ impl Site {
         if self.stiffness + self.entropy + 2.0 >= 0.0 {
             return Shape::OneMode;
         }
-        match self.mode(0.0, self.turning_point(), f64::NAN) {
+        match self.mode(0.0, &self.turning_point(), f64::NAN) {
             Some(mode) if self.exponent(mode, 0.0) - self.exponent(0.0, 0.0) > DEPTH => {
                 Shape::DeepValley
             }
@@ -390,7 +399,12 @@ impl Site {
 
     /// The integral over θ > 0 in a field of either sign.
     #[inline(always)]
-    fn half<const ENTROPY: bool>(&self, field: f64, turning_point: f64, refinement: f64) -> Part {
+    fn half<const ENTROPY: bool>(
+        &self,
+        field: f64,
+        turning_point: &TurningPoint,
+        refinement: f64,
+    ) -> Part {
         let (nodes, weights) = &*LEGENDRE;
         let mode = self.mode(field, turning_point, f64::NAN).unwrap_or(0.0);
         let at_zero = self.exponent(0.0, field);
@@ -480,17 +494,20 @@ fn all_moments<const ENTROPY: bool>(
     let shape = site.shape();
     let turning_point = site.turning_point();
     // Below this field there is a second mode, on the other side.
-    let two_modes = site.pull(turning_point, &Hyperbolic::at(turning_point), 0.0);
+    let two_modes = turning_point.pull;
     let valley = (shape == Shape::ShallowValley).then(|| {
-        let mode = site.mode(0.0, turning_point, f64::NAN).unwrap_or(0.0);
+        let mode = site.mode(0.0, &turning_point, f64::NAN).unwrap_or(0.0);
         let narrow = (site.width(mode) / 0.5).min(1.0);
         (Steps::new(1.0 / resolution, VALLEY_SPREADING, 200.0), VALLEY_SPACING * narrow)
     });
     let (mut guess, mut other_guess) = (f64::NAN, f64::NAN);
+    let mut before = (0.0, f64::INFINITY);
     for &signed in fields {
         let field = signed.abs();
-        // At B = 0 a single mode sits at θ = 0.
-        guess = site.mode(field, turning_point, guess).unwrap_or(0.0);
+        // The mode moves by dB over the restoring force. At B = 0 a single one sits at 0.
+        let predicted = guess + (field - before.0) / before.1;
+        guess = site.mode(field, &turning_point, predicted).unwrap_or(0.0);
+        before = (field, site.restoring(&Hyperbolic::at(guess)).abs());
         out.push(match &valley {
             Some((steps, width)) if field < two_modes => {
                 let reference = Place::at::<ENTROPY>(guess);
@@ -503,7 +520,7 @@ fn all_moments<const ENTROPY: bool>(
             None if field < two_modes => {
                 // Each side of a deep valley is integrated alone.
                 let here = site.peak::<ENTROPY>(field, guess, 0.0, &steps);
-                match site.mode(-field, turning_point, other_guess).filter(|_| field < 25.0) {
+                match site.mode(-field, &turning_point, other_guess).filter(|_| field < 25.0) {
                     Some(mode) => {
                         other_guess = mode;
                         let other = site.peak::<ENTROPY>(-field, mode, 0.0, &steps);
@@ -527,9 +544,9 @@ fn all_sign_probabilities<const ENTROPY: bool>(
     let turning_point = site.turning_point();
     for &signed in fields {
         let field = signed.abs();
-        let with = site.half::<ENTROPY>(field, turning_point, resolution).ln_mass;
+        let with = site.half::<ENTROPY>(field, &turning_point, resolution).ln_mass;
         let against =
-            site.half::<ENTROPY>(-field, turning_point, resolution).ln_mass - 2.0 * field;
+            site.half::<ENTROPY>(-field, &turning_point, resolution).ln_mass - 2.0 * field;
         let total = with.max(against) + (-(with - against).abs()).exp().ln_1p();
         let (minor, major) = (against - total, with - total);
         out.push(if signed >= 0.0 { (minor, major) } else { (major, minor) });
