@@ -78,31 +78,52 @@ fn tangent_of<const M: usize>(
     Some(t.map(|v| v * sign / length))
 }
 
-/// The tangent at the end of the chord from `here` to `y`, from this chord and
-/// the one before (a parabola through three points), or from the old tangent
-/// where there is none. (The corrector moves across the curve only, so its
-/// Jacobian learns nothing about the bend; extrapolating the old tangent at
-/// every step would let its error oscillate.)
-fn tangent_at_end<const M: usize>(
-    here: &Point<M>,
-    y: &[f64; M],
-    chord_before: Option<[f64; M]>,
-) -> [f64; M] {
-    let chord = axpy(y, -1.0, &here.y);
-    let length = dot(&chord, &chord).sqrt();
-    let direction = chord.map(|v| v / length);
-    let bent = match chord_before {
-        Some(before) => {
-            let length_before = dot(&before, &before).sqrt();
-            let share = length / (length + length_before);
-            std::array::from_fn(|i| direction[i] + share * (direction[i] - before[i] / length_before))
+/// The last points of a trace with their lengths along the curve, and the
+/// polynomial through them.
+struct Recent<const M: usize> {
+    points: Vec<(f64, [f64; M])>,
+}
+
+impl<const M: usize> Recent<M> {
+    /// Points that the polynomial goes through.
+    const DEGREE_PLUS_ONE: usize = 3;
+
+    fn push(&mut self, y: [f64; M]) {
+        let length = self.points.last().map_or(0.0, |(s, before)| {
+            let chord = axpy(&y, -1.0, before);
+            s + dot(&chord, &chord).sqrt()
+        });
+        self.points.push((length, y));
+        if self.points.len() > Self::DEGREE_PLUS_ONE {
+            self.points.remove(0);
         }
-        None => std::array::from_fn(|i| {
-            2.0 * dot(&direction, &here.tangent) * direction[i] - here.tangent[i]
-        }),
-    };
-    let norm = dot(&bent, &bent).sqrt();
-    bent.map(|v| v / norm)
+    }
+
+    /// Position and unit tangent of the polynomial `ahead` of the last point.
+    /// One point alone is continued along `tangent`.
+    fn extrapolate(&self, ahead: f64, tangent: &[f64; M]) -> ([f64; M], [f64; M]) {
+        let (last, y) = self.points[self.points.len() - 1];
+        if self.points.len() == 1 {
+            return (axpy(&y, ahead, tangent), *tangent);
+        }
+        let s = last + ahead;
+        let (mut position, mut slope) = ([0.0; M], [0.0; M]);
+        for (i, (s_i, y_i)) in self.points.iter().enumerate() {
+            // Lagrange's polynomial of this point and its derivative.
+            let (mut value, mut derivative) = (1.0, 0.0);
+            for (j, (s_j, _)) in self.points.iter().enumerate() {
+                if i != j {
+                    let factor = (s - s_j) / (s_i - s_j);
+                    derivative = derivative * factor + value / (s_i - s_j);
+                    value *= factor;
+                }
+            }
+            position = axpy(&position, value, y_i);
+            slope = axpy(&slope, derivative, y_i);
+        }
+        let norm = dot(&slope, &slope).sqrt();
+        (position, slope.map(|v| v / norm))
+    }
 }
 
 /// Corrects `predicted` onto the curve within the plane across `tangent`.
@@ -189,21 +210,24 @@ impl Tracer {
         let mut here = start;
         let mut step = self.first_step;
         let mut fresh = true;
-        let mut chord_before = None;
+        let mut recent = Recent { points: vec![(0.0, start.y)] };
         while points.len() < self.max_points {
-            let predicted = axpy(&here.y, step, &here.tangent);
-            let found = correct(f, &predicted, &here.tangent, &here.jacobian, self.tolerance, 8)
+            let (predicted, across) = recent.extrapolate(step, &here.tangent);
+            let found = correct(f, &predicted, &across, &here.jacobian, self.tolerance, 8)
                 .and_then(|(y, mut jacobian, evaluations)| {
-                    let tangent = tangent_at_end(&here, &y, chord_before);
+                    let mut with_new = Recent { points: recent.points.clone() };
+                    with_new.push(y);
+                    let tangent = with_new.extrapolate(0.0, &across).1;
+                    let turn = dot(&tangent, &here.tangent).clamp(-1.0, 1.0).acos();
+                    // The corrector moves across the curve only: tell its Jacobian of the bend.
                     broyden_update(&mut jacobian, &tangent, &[0.0; M]);
                     jacobian[M - 1] = tangent;
-                    let turn = dot(&tangent, &here.tangent).clamp(-1.0, 1.0).acos();
                     (turn <= self.max_turn)
                         .then_some((Point { y, tangent, jacobian }, evaluations, turn))
                 });
             match found {
                 Some((point, evaluations, turn)) => {
-                    chord_before = Some(axpy(&point.y, -1.0, &here.y));
+                    recent.push(point.y);
                     points.push(point);
                     here = point;
                     fresh = false;

@@ -144,9 +144,13 @@ impl Care {
         let drawn = self == Self::Drawn;
         Tracer {
             first_step: 0.7,
-            max_step: if drawn { 0.2 } else { 3.0 },
+            max_step: if drawn { 0.5 } else { 3.0 },
             min_step: 1e-5,
-            tolerance: if self == Self::Quick { 1e-4 } else { 1e-7 },
+            tolerance: match self {
+                Self::Quick => 1e-4,
+                Self::Exact => 1e-7,
+                Self::Drawn => 1e-11,
+            },
             max_turn: if drawn { 0.15 } else { 0.5 },
             max_points: 2000,
         }
@@ -271,26 +275,32 @@ impl<'a> Curve<'a> {
         self.strands.iter().flat_map(of).collect()
     }
 
-    /// The α at which a strand runs into the corner, if one does: there the
-    /// poor branch ends without a fold.
+    /// The α at which the poor branch runs into the corner, if it does: it
+    /// ends there without a fold.
     pub fn corner_alpha(&self) -> Option<f64> {
         let strand = self.strands.iter().find(|s| s.end == StrandEnd::Corner && !s.from_above)?;
-        // ln α approaches its limit like a power of q̂_0: extrapolate over three points.
-        let [.., a, b, c] = strand.points.as_slice() else { return None };
+        let mut f = self.equations();
+        let last = advance(&mut f, &strand.points[strand.points.len() - 1], 0.0, 1e-10)?;
+        let before = advance(&mut f, &last, -3.0, 1e-10)?;
+        // d ln α / d ln q̂_0 falls like a power of q̂_0: sum the rest of the way.
         let slope = |p: &CurvePoint| p.tangent[3] / p.tangent[1];
-        let rate = (slope(a) / slope(c)).ln() / (c.y[1] - a.y[1]);
-        let _ = b;
-        Some((c.y[3] + slope(c) / rate).exp())
+        let rate = (slope(&before) / slope(&last)).ln() / (last.y[1] - before.y[1]);
+        Some((last.y[3] + slope(&last) / rate).exp())
+    }
+
+    /// The point of the curve a fraction `x` of the way from `a` to `b`, corrected
+    /// at full resolution.
+    pub fn between(&self, a: &CurvePoint, b: &CurvePoint, x: f64) -> Option<CurvePoint> {
+        let near = if x < 0.5 { a } else { b };
+        let guess = Point { y: hermite(a, b, x), ..*near };
+        advance(&mut self.equations(), &guess, 0.0, 1e-11)
     }
 
     /// The fold between two points: where the tangent has no component along
     /// ln α. A secant iteration along the curve.
     fn locate_fold(&self, a: &CurvePoint, b: &CurvePoint) -> Option<Fold> {
+        let mut point = self.between(a, b, summit(a, b))?;
         let mut f = self.equations();
-        let x = summit(a, b);
-        let near = if x < 0.5 { a } else { b };
-        let guess = Point { y: hermite(a, b, x), ..*near };
-        let mut point = advance(&mut f, &guess, 0.0, 1e-10)?;
         let mut bend = {
             let ahead = advance(&mut f, &point, 0.02, 1e-10)?;
             (ahead.tangent[3] - point.tangent[3]) / 0.02

@@ -244,10 +244,11 @@ fn quadrature_error(
     let finer = Resolution(resolution.0 * std::f64::consts::SQRT_2);
     let c = from_coordinates(&root.x);
     let Some(fine) = task.turn(&c, finer) else { return f64::NAN };
-    let moved = task
-        .residual_of(&root.x, alpha.ln(), &fine)
-        .and_then(|r| linear::solve(root.jacobian, r))
-        .map_or(f64::NAN, |step| linear::max_norm(&step));
+    let moved = task.residual_of(&root.x, alpha.ln(), &fine).map_or(f64::NAN, |r| {
+        let linear = linear::solve(root.jacobian, r).map_or(f64::INFINITY, |s| linear::max_norm(&s));
+        // Next to a fold the Jacobian is singular and the root moves with the square root.
+        linear.min(10.0 * linear::max_norm(&r).sqrt())
+    });
     let (a, b) = (&turn.site.overlaps, &fine.site.overlaps);
     [
         moved,

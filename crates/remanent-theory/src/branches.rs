@@ -1,0 +1,231 @@
+//! The curve of solutions as a user sees it: its branches, where they end,
+//! where they exchange stability, and where replica symmetry breaks.
+
+use rayon::prelude::*;
+use remanent_math::newton::{Outcome, Root};
+use remanent_math::scalar;
+use serde::Serialize;
+
+use crate::curve::{Branch, Curve, CurvePoint};
+use crate::overlaps::Resolution;
+use crate::parameters::ParameterError;
+use crate::single::SingleTask;
+use crate::solution::{Found, Solution, finish, roots};
+use crate::task::{Task, from_coordinates};
+
+/// A fold (spinodal): the end of the poor or of the good branch.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct FoldReport {
+    /// α at the fold.
+    pub alpha: f64,
+    /// The branch that ends here.
+    pub ends: Branch,
+    /// The solution there.
+    pub solution: Solution,
+}
+
+/// Where −βf of the poor and of the good branch are equal.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Crossing {
+    /// α at the crossing.
+    pub alpha: f64,
+    /// Their common −βf.
+    pub minus_beta_f: f64,
+    /// The poor solution there.
+    pub poor: Solution,
+    /// The good solution there.
+    pub good: Solution,
+    /// Whether both replicons are positive. If not, the crossing is a
+    /// replica-symmetric statement about a phase whose symmetry is broken.
+    pub replica_symmetry_holds: bool,
+}
+
+/// Where the replicon changes its sign.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct RepliconZero {
+    /// α there.
+    pub alpha: f64,
+    /// The branch on which it happens.
+    pub branch: Branch,
+    /// The solution there.
+    pub solution: Solution,
+}
+
+/// The poor branch's end in the corner of the cube, where q_d → 1 at finite α.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Corner {
+    /// The α at which q_d = 1.
+    pub alpha: f64,
+}
+
+/// All that `theory branches` reports.
+#[derive(Clone, Debug, Serialize)]
+pub struct Branches {
+    /// Solutions along the curve, in its own order.
+    pub rows: Vec<Solution>,
+    /// The folds, by rising α.
+    pub folds: Vec<FoldReport>,
+    /// Where the branches exchange stability, if they overlap.
+    pub crossing: Option<Crossing>,
+    /// Where the replicon vanishes, in the order of the curve.
+    pub replicon_zeros: Vec<RepliconZero>,
+    /// Where the poor branch ends without a fold, if it does.
+    pub corner: Option<Corner>,
+}
+
+/// Traces the curve finely and reports it between two values of α.
+pub fn branches(single: &SingleTask, low: f64, high: f64) -> Result<Branches, ParameterError> {
+    let low = crate::parameters::check_alpha(low)?;
+    let high = crate::parameters::check_alpha(high)?;
+    let resolution = single.resolution;
+    let Some(curve) = Curve::trace_finely(single.task(), high, resolution) else {
+        return Ok(Branches {
+            rows: vec![],
+            folds: vec![],
+            crossing: None,
+            replicon_zeros: vec![],
+            corner: None,
+        });
+    };
+    let inside = |p: &CurvePoint| p.y[3] >= low.ln() - 1e-12 && p.y[3] <= high.ln() + 1e-12;
+    let rows = stations(&curve)
+        .into_par_iter()
+        .filter(|(_, p)| inside(p))
+        .map(|(branch, p)| solution_at(curve.task(), &p, branch, resolution))
+        .collect();
+    Ok(Branches {
+        rows,
+        folds: folds(&curve, resolution),
+        crossing: crossing(&curve, resolution),
+        replicon_zeros: replicon_zeros(&curve, resolution),
+        corner: curve.corner_alpha().map(|alpha| Corner { alpha }),
+    })
+}
+
+/// The points of a curve with their branches; a fold belongs to both of its branches.
+fn stations(curve: &Curve) -> Vec<(Branch, CurvePoint)> {
+    let mut stations = Vec::new();
+    for strand in curve.strands() {
+        for (i, point) in strand.points.iter().enumerate() {
+            let passed = strand.passed(i);
+            if i > 0 && strand.passed(i - 1) < passed
+                && let Some(fold) = curve.fold(strand, passed - 1)
+            {
+                stations.push((curve.branch(strand, passed - 1), fold.point));
+                stations.push((curve.branch(strand, passed), fold.point));
+            }
+            stations.push((curve.branch(strand, passed), *point));
+        }
+    }
+    stations
+}
+
+fn solution_at(task: &Task, p: &CurvePoint, branch: Branch, resolution: Resolution) -> Solution {
+    let x = [p.y[0], p.y[1], p.y[2]];
+    let residual = task
+        .residual(&x, p.y[3], resolution)
+        .map_or(f64::NAN, |r| remanent_math::linear::max_norm(&r));
+    let jacobian = std::array::from_fn(|i| std::array::from_fn(|j| p.jacobian[i][j]));
+    let outcome = if residual < 1e-9 { Outcome::Converged } else { Outcome::MaxIterations };
+    let root = Root { x, residual, jacobian, outcome };
+    finish(task, p.y[3].exp(), &Found { branch, root }, resolution).0
+}
+
+/// The folds of a curve, by rising α.
+pub fn folds(curve: &Curve, resolution: Resolution) -> Vec<FoldReport> {
+    let mut reports: Vec<FoldReport> = curve
+        .strands()
+        .iter()
+        .flat_map(|strand| {
+            (0..strand.fold_count()).filter_map(|n| {
+                let fold = curve.fold(strand, n)?;
+                let sides = [curve.branch(strand, n), curve.branch(strand, n + 1)];
+                let ends = *sides.iter().find(|b| **b != Branch::Middle).unwrap_or(&sides[0]);
+                let solution = solution_at(curve.task(), &fold.point, ends, resolution);
+                Some(FoldReport { alpha: fold.alpha(), ends, solution })
+            })
+        })
+        .collect();
+    reports.sort_by(|a, b| a.alpha.total_cmp(&b.alpha));
+    reports
+}
+
+/// Where −βf of the poor and the good branch cross.
+pub fn crossing(curve: &Curve, resolution: Resolution) -> Option<Crossing> {
+    let on = |alpha: f64, branch: Branch| {
+        roots(curve, alpha, resolution)
+            .into_iter()
+            .find(|f| f.branch == branch && f.root.outcome == Outcome::Converged)
+    };
+    let ends = |branch: Branch| folds(curve, resolution).into_iter().find(|f| f.ends == branch);
+    let low = ends(Branch::Good)?.alpha;
+    let high = match ends(Branch::Poor) {
+        Some(fold) => fold.alpha,
+        None => curve.corner_alpha()?,
+    };
+    let margin = 1e-6 * (high - low);
+    let gap = |alpha: f64| {
+        let value = |branch| {
+            on(alpha, branch).map_or(f64::NAN, |f| f.minus_beta_f(curve.task(), alpha, resolution))
+        };
+        value(Branch::Good) - value(Branch::Poor)
+    };
+    // The poor branch may run where it cannot be followed before its end.
+    let reach = [margin, 1e-3 * (high - low), 0.02 * (high - low)]
+        .into_iter()
+        .find(|m| gap(high - m).is_finite())?;
+    let alpha = scalar::root(gap, low + margin, high - reach, 1e-10)?;
+    let at = |branch| {
+        on(alpha, branch).map(|f| finish(curve.task(), alpha, &f, resolution).0)
+    };
+    let (poor, good) = (at(Branch::Poor)?, at(Branch::Good)?);
+    Some(Crossing {
+        alpha,
+        minus_beta_f: good.minus_beta_f,
+        replica_symmetry_holds: poor.replicon > 0.0 && good.replicon > 0.0,
+        poor,
+        good,
+    })
+}
+
+fn replicon(task: &Task, p: &CurvePoint, resolution: Resolution) -> f64 {
+    let c = from_coordinates(&[p.y[0], p.y[1], p.y[2]]);
+    task.turn(&c, resolution).map_or(f64::NAN, |turn| {
+        1.0 - p.y[3].exp() * turn.energy.curvature2 * turn.site.variance2
+    })
+}
+
+/// Where the replicon changes its sign along the curve.
+pub fn replicon_zeros(curve: &Curve, resolution: Resolution) -> Vec<RepliconZero> {
+    let task = curve.task();
+    let mut zeros = Vec::new();
+    for strand in curve.strands() {
+        let values: Vec<f64> =
+            strand.points.par_iter().map(|p| replicon(task, p, resolution)).collect();
+        for i in 0..strand.points.len() - 1 {
+            if !(values[i] * values[i + 1] < 0.0) {
+                continue;
+            }
+            let (a, b) = (&strand.points[i], &strand.points[i + 1]);
+            let value = |x: f64| {
+                curve.between(a, b, x).map_or(f64::NAN, |p| replicon(task, &p, resolution))
+            };
+            let Some(point) =
+                scalar::root(value, 0.0, 1.0, 1e-9).and_then(|x| curve.between(a, b, x))
+            else {
+                continue;
+            };
+            // On which side of a fold inside this step the zero lies.
+            let passed = match strand.passed(i + 1) {
+                after if after > strand.passed(i) && point.tangent[3] * a.tangent[3] > 0.0 => {
+                    after - 1
+                }
+                after => after,
+            };
+            let branch = curve.branch(strand, passed);
+            let solution = solution_at(task, &point, branch, resolution);
+            zeros.push(RepliconZero { alpha: point.y[3].exp(), branch, solution });
+        }
+    }
+    zeros
+}

@@ -1,0 +1,155 @@
+//! Scans of a chain over one or two of its parameters.
+
+use rayon::prelude::*;
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use thiserror::Error;
+
+use crate::chain::{ChainParameters, ChainResult};
+use crate::parameters::ParameterError;
+
+/// What is scanned: a parameter of all tasks (steps), or of one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// α.
+    Alpha,
+    /// β.
+    Beta,
+    /// γ.
+    Gamma,
+    /// r_0.
+    R0,
+}
+
+/// A name that is not a parameter of a chain.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum ScanError {
+    /// Unknown name.
+    #[error("cannot scan '{0}': use alpha, beta, gamma or r0, for one task (step) as alpha2, beta2, gamma1, r0_1")]
+    UnknownName(String),
+    /// A task that does not exist.
+    #[error("cannot scan '{name}': there are only {count} of these")]
+    NoSuchTask {
+        /// The name as given.
+        name: String,
+        /// How many there are.
+        count: usize,
+    },
+    /// A bad value.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+}
+
+/// One scanned parameter and its values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScanAxis {
+    /// As the user named it.
+    pub name: String,
+    /// What it is.
+    pub quantity: Quantity,
+    /// Which task (step), from 0; all of them if `None`.
+    pub index: Option<usize>,
+    /// The values.
+    pub values: Vec<f64>,
+}
+
+impl ScanAxis {
+    /// Reads a name like `alpha2` or `r0`.
+    pub fn new(name: &str, values: Vec<f64>) -> Result<Self, ScanError> {
+        let unknown = || ScanError::UnknownName(name.to_owned());
+        let (quantity, rest) = [
+            ("alpha", Quantity::Alpha),
+            ("beta", Quantity::Beta),
+            ("gamma", Quantity::Gamma),
+            ("r0", Quantity::R0),
+        ]
+        .into_iter()
+        .find_map(|(word, q)| name.strip_prefix(word).map(|rest| (q, rest)))
+        .ok_or_else(unknown)?;
+        let digits = rest.strip_prefix('_').unwrap_or(rest);
+        let index = if rest.is_empty() {
+            None
+        } else {
+            let number: usize = digits.parse().map_err(|_| unknown())?;
+            Some(number.checked_sub(1).ok_or_else(unknown)?)
+        };
+        Ok(Self { name: name.to_owned(), quantity, index, values })
+    }
+
+    fn apply(&self, parameters: &mut ChainParameters, value: f64) -> Result<(), ScanError> {
+        let tasks = parameters.alpha.len();
+        let (list, count) = match self.quantity {
+            Quantity::Alpha => (&mut parameters.alpha, tasks),
+            Quantity::Beta => (&mut parameters.beta, tasks),
+            Quantity::Gamma => (&mut parameters.gamma, tasks.saturating_sub(1)),
+            Quantity::R0 => (&mut parameters.r_0, tasks.saturating_sub(1)),
+        };
+        if list.len() == 1 {
+            *list = vec![list[0]; count.max(1)];
+        }
+        match self.index {
+            None => list.iter_mut().for_each(|v| *v = value),
+            Some(i) if i < count && i < list.len() => list[i] = value,
+            Some(_) => {
+                return Err(ScanError::NoSuchTask { name: self.name.clone(), count });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A chain at one point of a scan.
+#[derive(Clone, Debug)]
+pub struct ScanPoint {
+    /// The scanned values, by name.
+    pub at: Vec<(String, f64)>,
+    /// The chain there.
+    pub chain: ChainResult,
+}
+
+impl Serialize for ScanPoint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.at.len() + 1))?;
+        for (name, value) in &self.at {
+            map.serialize_entry(name, value)?;
+        }
+        map.serialize_entry("tasks", &self.chain.tasks)?;
+        map.end()
+    }
+}
+
+/// Solves the chain at every point of the product of the axes; the last axis
+/// varies fastest. `done` is called after each point, from any thread.
+pub fn scan(
+    parameters: &ChainParameters,
+    axes: &[ScanAxis],
+    done: &(dyn Fn() + Sync),
+) -> Result<Vec<ScanPoint>, ScanError> {
+    let mut points: Vec<(Vec<(String, f64)>, ChainParameters)> =
+        vec![(vec![], parameters.clone())];
+    for axis in axes {
+        let mut next = Vec::with_capacity(points.len() * axis.values.len());
+        for (at, base) in &points {
+            for value in &axis.values {
+                let mut p = base.clone();
+                axis.apply(&mut p, *value)?;
+                let mut at = at.clone();
+                at.push((axis.name.clone(), *value));
+                next.push((at, p));
+            }
+        }
+        points = next;
+    }
+    let chains = points
+        .into_iter()
+        .map(|(at, p)| Ok((at, p.check()?)))
+        .collect::<Result<Vec<_>, ScanError>>()?;
+    Ok(chains
+        .into_par_iter()
+        .map(|(at, chain)| {
+            let point = ScanPoint { at, chain: chain.solve() };
+            done();
+            point
+        })
+        .collect())
+}

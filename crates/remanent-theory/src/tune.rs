@@ -1,0 +1,137 @@
+//! How strongly should the old task be protected? The γ that minimises the
+//! errors at the end of a chain.
+
+use rayon::prelude::*;
+use remanent_math::scalar;
+use serde::Serialize;
+
+use crate::chain::ChainParameters;
+use crate::parameters::{ParameterError, check_gamma};
+
+/// What is minimised over γ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Objective {
+    /// The mean of the errors over all tasks.
+    #[default]
+    Mean,
+    /// The largest of the errors.
+    Max,
+}
+
+impl Objective {
+    /// The value for given errors.
+    pub fn of(self, errors: &[f64]) -> f64 {
+        match self {
+            Self::Mean => errors.iter().sum::<f64>() / errors.len() as f64,
+            Self::Max => errors.iter().fold(f64::NEG_INFINITY, |m, e| {
+                if e.is_nan() { f64::NAN } else { m.max(*e) }
+            }),
+        }
+    }
+}
+
+/// One point of the curve from which γ was chosen.
+#[derive(Clone, Debug, Serialize)]
+pub struct TunePoint {
+    /// γ, the same between all tasks.
+    pub gamma: f64,
+    /// The objective there (null if the chain has no solution).
+    pub objective: f64,
+    /// The errors on all tasks at the end.
+    pub eps_by_task: Vec<f64>,
+}
+
+/// The best γ and what it was chosen from.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tuned {
+    /// The γ of smallest objective.
+    pub gamma: f64,
+    /// The objective there.
+    pub objective: f64,
+    /// What the objective is.
+    pub kind: Objective,
+    /// The errors on all tasks there.
+    pub eps_by_task: Vec<f64>,
+    /// Whether the minimum lies at the edge of the range searched.
+    pub at_edge: bool,
+    /// The curve, by rising γ.
+    pub curve: Vec<TunePoint>,
+}
+
+/// Finds the γ among `gammas` (rising) that minimises the objective, and
+/// refines it between its neighbours. The objective may jump where a task
+/// changes its branch, so the curve is computed on the whole grid first. `done`
+/// is called after each γ, from any thread.
+pub fn tune(
+    parameters: &ChainParameters,
+    gammas: &[f64],
+    kind: Objective,
+    done: &(dyn Fn() + Sync),
+) -> Result<Tuned, ParameterError> {
+    for gamma in gammas {
+        check_gamma(*gamma)?;
+    }
+    let at = |gamma: f64| -> Result<TunePoint, ParameterError> {
+        let chain = ChainParameters { gamma: vec![gamma], ..parameters.clone() }.check()?;
+        let result = chain.solve();
+        let complete = result.tasks.len() == chain.tasks() && result.is_converged();
+        let eps_by_task = result.final_errors().to_vec();
+        let objective = if complete { kind.of(&eps_by_task) } else { f64::NAN };
+        done();
+        Ok(TunePoint { gamma, objective, eps_by_task })
+    };
+    let mut curve: Vec<TunePoint> =
+        gammas.par_iter().map(|g| at(*g)).collect::<Result<_, ParameterError>>()?;
+    let best = curve
+        .iter()
+        .enumerate()
+        .filter(|(_, p)| p.objective.is_finite())
+        .min_by(|a, b| a.1.objective.total_cmp(&b.1.objective))
+        .map(|(i, _)| i);
+    let Some(best) = best else {
+        return Ok(Tuned {
+            gamma: f64::NAN,
+            objective: f64::NAN,
+            kind,
+            eps_by_task: vec![],
+            at_edge: false,
+            curve,
+        });
+    };
+    let at_edge = best == 0 || best + 1 == curve.len();
+    let mut winner = curve[best].clone();
+    if !at_edge {
+        let (low, high) = (curve[best - 1].gamma, curve[best + 1].gamma);
+        let mut tried = Vec::new();
+        scalar::minimum(
+            |gamma| match at(gamma) {
+                Ok(point) => {
+                    let value = point.objective;
+                    tried.push(point);
+                    if value.is_nan() { f64::INFINITY } else { value }
+                }
+                Err(_) => f64::INFINITY,
+            },
+            low,
+            high,
+            1e-4 * high,
+        );
+        for point in &tried {
+            if point.objective < winner.objective {
+                winner = point.clone();
+            }
+        }
+        curve.push(winner.clone());
+        curve.sort_by(|a, b| a.gamma.total_cmp(&b.gamma));
+        curve.dedup_by(|a, b| a.gamma == b.gamma);
+    }
+    Ok(Tuned {
+        gamma: winner.gamma,
+        objective: winner.objective,
+        kind,
+        eps_by_task: winner.eps_by_task,
+        at_edge,
+        curve,
+    })
+}
