@@ -191,6 +191,7 @@ impl Chain {
             .iter()
             .filter(|f| chosen.as_ref().is_none_or(|(b, _)| *b != f.branch))
             .map(|f| finish(&task, alpha, f, self.resolution).0)
+            .filter(Solution::is_converged)
             .collect();
         let (solution, left) = match chosen {
             Some((_, finished)) => finished,

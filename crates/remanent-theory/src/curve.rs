@@ -329,12 +329,7 @@ impl<'a> Curve<'a> {
             for (i, pair) in strand.points.windows(2).enumerate() {
                 let (a, b) = (&pair[0], &pair[1]);
                 if strand.turns.get(passed) == Some(&i) {
-                    let branches =
-                        [self.branch(strand, passed), self.branch(strand, passed + 1)];
-                    match self.near_fold(strand, passed, target) {
-                        Some(fold) => starts.extend(self.starts_at_fold(&fold, target, branches)),
-                        None => starts.extend(starts_in_turn(a, b, target, branches)),
-                    }
+                    starts.extend(self.starts_in_turn(strand, passed, target));
                     passed += 1;
                 } else if (a.y[3] - target) * (b.y[3] - target) <= 0.0 {
                     starts.push(start_between(a, b, target, self.branch(strand, passed)));
@@ -344,12 +339,29 @@ impl<'a> Curve<'a> {
         starts
     }
 
-    /// The fold `number`, if `target` is near to it.
-    fn near_fold(&self, strand: &Strand, number: usize, target: f64) -> Option<Fold> {
-        if (strand.rough_fold(strand.turns[number]) - target).abs() > 1.5 * NEAR_FOLD {
-            return None;
+    /// Crossings of `target` inside the step that contains a fold.
+    fn starts_in_turn(&self, strand: &Strand, number: usize, target: f64) -> Vec<Start> {
+        let i = strand.turns[number];
+        let (a, b) = (&strand.points[i], &strand.points[i + 1]);
+        let branches = [self.branch(strand, number), self.branch(strand, number + 1)];
+        // Interpolated, with a margin for its error.
+        let summit = hermite(a, b, summit(a, b))[3];
+        let margin = NEAR_FOLD + 0.5 * (summit - a.y[3]).abs().max((summit - b.y[3]).abs());
+        let (low, high) = [a.y[3], b.y[3], summit]
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
+        if target < low - margin || target > high + margin {
+            return vec![];
         }
-        self.fold(strand, number).filter(|f| (f.point.y[3] - target).abs() < NEAR_FOLD)
+        let Some(fold) = self.fold(strand, number) else { return vec![] };
+        if (fold.point.y[3] - target).abs() < NEAR_FOLD {
+            return self.starts_at_fold(&fold, target, branches);
+        }
+        // Away from the fold itself, between it and the points on either side.
+        let end = |p: &CurvePoint| (p.y[3] - target) * (fold.point.y[3] - target) <= 0.0;
+        let before = end(a).then(|| start_between(a, &fold.point, target, branches[0]));
+        let after = end(b).then(|| start_between(&fold.point, b, target, branches[1]));
+        before.into_iter().chain(after).collect()
     }
 
     /// Near a fold ln α − ln α_f ≈ ½ bend · s²: two solutions on one side, none on the other.
@@ -398,25 +410,6 @@ fn start_between(a: &CurvePoint, b: &CurvePoint, target: f64, branch: Branch) ->
 fn summit(a: &CurvePoint, b: &CurvePoint) -> f64 {
     let sign = a.tangent[3].signum();
     scalar::minimum(|x| -sign * hermite(a, b, x)[3], 0.0, 1.0, 1e-6).0
-}
-
-/// Crossings inside the step that contains a fold, but not near to it.
-fn starts_in_turn(
-    a: &CurvePoint,
-    b: &CurvePoint,
-    target: f64,
-    branches: [Branch; 2],
-) -> Vec<Start> {
-    let pieces = 64;
-    let at = |k: usize| hermite(a, b, k as f64 / pieces as f64);
-    let summit = (summit(a, b) * pieces as f64) as usize;
-    (0..pieces)
-        .filter(|&k| (at(k)[3] - target) * (at(k + 1)[3] - target) <= 0.0)
-        .map(|k| {
-            let near = if k < pieces / 2 { a } else { b };
-            start(branches[usize::from(k >= summit)], at(k), &near.jacobian)
-        })
-        .collect()
 }
 
 /// The strand from α → 0, and the one from α → ∞ if the first does not lead there.

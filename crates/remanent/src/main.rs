@@ -1,0 +1,71 @@
+//! The program `remanent`: reads arguments, runs, reports.
+//!
+//! Data goes to standard output, talk and progress to standard error. Exit
+//! codes: 0 done, 1 failed or not converged, 2 wrong usage.
+
+mod output;
+mod theory;
+mod values;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::output::Outcome;
+
+/// Predicts what a network of binary weights remembers of task after task.
+///
+/// Replica / Franz-Parisi theory of variational continual learning, solved
+/// exactly (arXiv:2212.02846). Lists of numbers are written 0.5 or 1,2,3 or
+/// from:to:step.
+#[derive(Parser)]
+#[command(version, propagate_version = true, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Number of threads; the results do not depend on it [default: all cores]
+    #[arg(long, global = true, value_name = "N")]
+    threads: Option<usize>,
+    /// No progress bar and no remarks on standard error
+    #[arg(long, short, global = true)]
+    quiet: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// The theory for infinitely many weights: order parameters, branches, chains of tasks
+    #[command(subcommand)]
+    Theory(theory::TheoryCommand),
+    /// Prints a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+fn run(cli: Cli) -> anyhow::Result<Outcome> {
+    if let Some(threads) = cli.threads {
+        output::usage(threads > 0, || "--threads 0 is out of range: it must be 1 or more".into())?;
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+    }
+    match cli.command {
+        Command::Theory(command) => command.run(cli.quiet),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "remanent", &mut script);
+            output::print(&String::from_utf8_lossy(&script))?;
+            Ok(Outcome::Done)
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Incomplete) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(output::exit_code(&error))
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Where results go: standard output as table, CSV or JSON, and a plot file.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use remanent_plot::{Figure, PlotError, Table};
+use remanent_theory::parameters::ParameterError;
+use remanent_theory::scan::ScanError;
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::values::ValuesError;
+
+/// How a run ended that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Everything asked for was found.
+    Done,
+    /// Some rows have no solution, and say so.
+    Incomplete,
+}
+
+impl Outcome {
+    /// `Done` if `all` is true.
+    pub fn done_if(all: bool) -> Self {
+        if all { Self::Done } else { Self::Incomplete }
+    }
+}
+
+/// A request that makes no sense.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct UsageError(String);
+
+/// Fails with a message about usage unless `ok`.
+pub fn usage(ok: bool, message: impl FnOnce() -> String) -> Result<(), UsageError> {
+    if ok { Ok(()) } else { Err(UsageError(message())) }
+}
+
+/// 2 for wrong usage, 1 for all else.
+pub fn exit_code(error: &anyhow::Error) -> u8 {
+    let wrong_usage = error.is::<UsageError>()
+        || error.is::<ParameterError>()
+        || error.is::<ScanError>()
+        || error.is::<ValuesError>()
+        || error.is::<PlotError>();
+    if wrong_usage { 2 } else { 1 }
+}
+
+/// The form of what is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Aligned columns, a few digits
+    #[default]
+    Table,
+    /// Comma-separated values, all digits and all columns
+    Csv,
+    /// JSON, all digits
+    Json,
+}
+
+/// Options shared by all commands that compute something.
+#[derive(Clone, Debug, Args)]
+pub struct Output {
+    /// What is printed on standard output
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
+    pub format: Format,
+    /// Also draw the result into this file (.svg or .png)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub plot: Option<PathBuf>,
+}
+
+impl Output {
+    /// Refuses a plot that could not be written, before anything is computed.
+    pub fn check(&self) -> Result<(), PlotError> {
+        match &self.plot {
+            Some(path) => remanent_plot::check_writable(path),
+            None => Ok(()),
+        }
+    }
+
+    /// Draws the figure, if a plot was asked for, and prints the data.
+    pub fn emit<T: Serialize>(
+        &self,
+        data: &T,
+        tables: impl FnOnce(Format) -> Vec<Table>,
+        figure: impl FnOnce() -> Figure,
+    ) -> anyhow::Result<()> {
+        if let Some(path) = &self.plot {
+            figure().write(path)?;
+        }
+        let text = match self.format {
+            Format::Json => format!("{}\n", serde_json::to_string_pretty(data)?),
+            Format::Csv => {
+                tables(self.format).iter().map(Table::to_csv).collect::<Vec<_>>().join("\n")
+            }
+            Format::Table => {
+                tables(self.format).iter().map(|t| t.to_text(6)).collect::<Vec<_>>().join("\n")
+            }
+        };
+        print(&text)
+    }
+}
+
+/// Writes to standard output. A reader that has seen enough is not an error.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        result => Ok(result?),
+    }
+}
+
+/// A progress bar on standard error, if that is a terminal and not `quiet`.
+pub fn progress(steps: usize, quiet: bool) -> ProgressBar {
+    if quiet || !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(steps as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len}  {eta} left") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// A remark on standard error, unless `quiet`.
+pub fn remark(quiet: bool, text: &str) {
+    if !quiet {
+        eprintln!("{text}");
+    }
+}

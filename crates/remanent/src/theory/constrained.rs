@@ -1,0 +1,110 @@
+//! `remanent theory constrained`.
+
+use clap::Args;
+use rayon::prelude::*;
+use remanent_plot::{Axis, Figure, Panel};
+use remanent_theory::chain::ChainParameters;
+use remanent_theory::parameters::Choice;
+use remanent_theory::single::SingleTask;
+use remanent_theory::solution::Solution;
+
+use super::chain::emit_chain;
+use super::figures::by_branch;
+use super::{BranchArgument, PriorArgument, tables};
+use crate::output::{Outcome, Output, usage};
+use crate::values::Values;
+
+/// Solves the system whose self-overlap q_d is held at q-star.
+///
+/// With one alpha, one row per q-star. With several alphas, a chain of tasks
+/// with one q-star each, so that gradient descent can be compared with the
+/// theory at the q-star it has reached.
+///
+/// Example: remanent theory constrained --alpha 2 --beta 20 --q-star 0.1:0.98:0.02
+#[derive(Args)]
+pub struct Constrained {
+    /// Patterns per weight: one value, or one per task
+    #[arg(long, allow_hyphen_values = true)]
+    alpha: Values,
+    /// Inverse temperature: one value, or one per task
+    #[arg(long, default_value = "20", allow_hyphen_values = true)]
+    beta: Values,
+    /// The self-overlap, from 0.0001 to 0.999999
+    #[arg(long, allow_hyphen_values = true)]
+    q_star: Values,
+    /// Overlap of neighbouring teachers: one value, or one per step (chains only)
+    #[arg(long, allow_hyphen_values = true)]
+    r0: Option<Values>,
+    /// Factor of the KL term to the previous task: one value, or one per step (chains only) [default: 1]
+    #[arg(long, allow_hyphen_values = true)]
+    gamma: Option<Values>,
+    /// Which solution of each task: one name, or one per task
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "stable")]
+    branch: Vec<BranchArgument>,
+    /// Prior of the first task
+    #[arg(long, value_enum, default_value_t)]
+    prior: PriorArgument,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Constrained {
+    /// Runs it.
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        self.output.check()?;
+        if self.alpha.0.len() > 1 { self.run_chain() } else { self.run_single() }
+    }
+
+    fn run_single(self) -> anyhow::Result<Outcome> {
+        usage(self.r0.is_none() && self.gamma.is_none(), || {
+            "--r0 and --gamma belong to a chain: give two or more values of --alpha".into()
+        })?;
+        usage(self.beta.0.len() == 1 && self.branch.len() == 1, || {
+            "with one alpha, --beta and --branch take one value".into()
+        })?;
+        let choice: Choice = self.branch[0].into();
+        let base = SingleTask::new(self.beta.0[0])?.with_prior(self.prior.into());
+        let tasks: Vec<SingleTask> =
+            self.q_star.0.iter().map(|q| base.with_q_star(*q)).collect::<Result<_, _>>()?;
+        let rows: Vec<Solution> = tasks
+            .par_iter()
+            .map(|task| task.solve(self.alpha.0[0], choice))
+            .collect::<Result<_, _>>()?;
+        self.output.emit(
+            &rows,
+            |format| vec![tables::solutions(&rows, format)],
+            || figure(&rows),
+        )?;
+        Ok(Outcome::done_if(rows.iter().all(Solution::is_converged)))
+    }
+
+    fn run_chain(self) -> anyhow::Result<Outcome> {
+        let Some(r0) = self.r0 else {
+            usage(false, || "a chain of tasks needs --r0, the overlap of neighbouring teachers".into())?;
+            return Ok(Outcome::Incomplete);
+        };
+        let parameters = ChainParameters {
+            alpha: self.alpha.0,
+            beta: self.beta.0,
+            gamma: self.gamma.map_or(vec![1.0], |g| g.0),
+            r_0: r0.0,
+            prior: self.prior.into(),
+            q_star: self.q_star.0,
+            choice: self.branch.into_iter().map(Choice::from).collect(),
+        };
+        emit_chain(&parameters, &self.output)
+    }
+}
+
+fn figure(rows: &[Solution]) -> Figure {
+    let axis = || Axis::linear("q_⋆");
+    let title = rows.first().map(|s| format!("α = {}, β = {}", s.alpha, s.beta));
+    let mut order = Panel::new("order parameters", axis(), Axis::linear("overlap"));
+    let mut error = Panel::new("generalisation error", axis(), Axis::linear("ε"));
+    let sorted: Vec<&Solution> = rows.iter().collect();
+    by_branch(&mut order, &sorted, |s| s.q_d, |s| s.q_0, Some("q_0"), 0);
+    by_branch(&mut order, &sorted, |s| s.q_d, |s| s.r, Some("r"), 1);
+    by_branch(&mut order, &sorted, |s| s.q_d, |s| s.p, Some("p"), 2);
+    by_branch(&mut error, &sorted, |s| s.q_d, |s| s.eps, None, 0);
+    Figure { panels: vec![error, order], columns: 2, title }
+}

@@ -1,0 +1,110 @@
+//! `remanent theory phase-diagram`.
+
+use clap::Args;
+use remanent_plot::{Axis, Cell, Color, Curve, Dash, Figure, Panel, Points, Table};
+use remanent_theory::curve::Branch;
+use remanent_theory::phase::{PhaseDiagram, PhaseRow, phase_diagram};
+use remanent_theory::single::SingleTask;
+
+use super::PriorArgument;
+use crate::output::{Outcome, Output, progress};
+use crate::values::Values;
+
+/// Computes the spinodals, the crossing and the replicon lines over beta, and
+/// the critical point where the spinodals meet.
+///
+/// Example: remanent theory phase-diagram --plot phases.svg
+#[derive(Args)]
+pub struct PhaseDiagramCommand {
+    /// Inverse temperatures
+    #[arg(long, default_value = "6:45:1", allow_hyphen_values = true)]
+    beta: Values,
+    /// Prior of the weights
+    #[arg(long, value_enum, default_value_t)]
+    prior: PriorArgument,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl PhaseDiagramCommand {
+    /// Runs it.
+    pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
+        self.output.check()?;
+        let mut betas = self.beta.0.clone();
+        betas.sort_by(f64::total_cmp);
+        let task = SingleTask::new(betas[0])?.with_prior(self.prior.into());
+        let bar = progress(betas.len(), quiet);
+        let diagram = phase_diagram(&task, &betas, &|| bar.inc(1))?;
+        bar.finish_and_clear();
+        self.output.emit(&diagram, |_| tables(&diagram), || figure(&diagram))?;
+        Ok(Outcome::Done)
+    }
+}
+
+/// α of the replicon's zeros on one side: the first on the way up, or the last.
+fn replicon_line(row: &PhaseRow, first: bool) -> f64 {
+    let zeros = row.replicon_zeros.iter().map(|z| z.alpha);
+    let found = if first { zeros.reduce(f64::min) } else { zeros.reduce(f64::max) };
+    found.unwrap_or(f64::NAN)
+}
+
+fn tables(diagram: &PhaseDiagram) -> Vec<Table> {
+    let names = [
+        "beta",
+        "good_from",
+        "crossing",
+        "poor_until",
+        "corner",
+        "replicon_zero_low",
+        "replicon_zero_high",
+    ];
+    let mut table = Table::new(names);
+    let cell = |v: Option<f64>| v.map_or(Cell::Missing, Cell::Number);
+    for row in &diagram.rows {
+        table.push(vec![
+            Cell::Number(row.beta),
+            cell(row.good_from),
+            cell(row.crossing),
+            cell(row.poor_until),
+            cell(row.corner),
+            Cell::Number(replicon_line(row, true)),
+            Cell::Number(replicon_line(row, false)),
+        ]);
+    }
+    let mut critical = Table::new(["critical_alpha", "critical_beta"]);
+    if let Some(c) = diagram.critical_point {
+        critical.push(vec![Cell::Number(c.alpha), Cell::Number(c.beta)]);
+    }
+    vec![table, critical]
+}
+
+fn figure(diagram: &PhaseDiagram) -> Figure {
+    let mut panel = Panel::new("", Axis::linear("α"), Axis::linear("β"));
+    let betas: Vec<f64> = diagram.rows.iter().map(|r| r.beta).collect();
+    let mut line = |label: &str, color: usize, dash: Dash, alpha: &dyn Fn(&PhaseRow) -> f64| {
+        let xs: Vec<f64> = diagram.rows.iter().map(alpha).collect();
+        if xs.iter().any(|x| x.is_finite()) {
+            let curve = Curve::new(xs, betas.clone()).label(label);
+            panel.push(curve.color(Color::Palette(color)).dash(dash));
+        }
+    };
+    let or_nan = |v: Option<f64>| v.unwrap_or(f64::NAN);
+    line("good from", 2, Dash::Solid, &|r| or_nan(r.good_from));
+    line("−βf crosses", 6, Dash::Dashed, &|r| or_nan(r.crossing));
+    line("poor until", 1, Dash::Solid, &|r| or_nan(r.poor_until));
+    line("poor reaches q_d = 1", 4, Dash::Solid, &|r| or_nan(r.corner));
+    line("replicon zero", 0, Dash::Dotted, &|r| replicon_line(r, true));
+    line("", 0, Dash::Dotted, &|r| {
+        let upper = replicon_line(r, false);
+        let on_curve = r.replicon_zeros.iter().any(|z| z.branch != Branch::Poor);
+        if on_curve && upper > replicon_line(r, true) { upper } else { f64::NAN }
+    });
+    if let Some(c) = diagram.critical_point {
+        panel.push(
+            Points::new(vec![c.alpha], vec![c.beta])
+                .color(Color::Palette(6))
+                .label(format!("critical point ({:.3}, {:.2})", c.alpha, c.beta)),
+        );
+    }
+    Figure::single(panel)
+}

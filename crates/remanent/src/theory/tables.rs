@@ -1,0 +1,108 @@
+//! Solutions as rows of a table.
+
+use remanent_plot::{Cell, Table};
+use remanent_theory::chain::TaskResult;
+use remanent_theory::solution::{Solution, Termination};
+
+use crate::output::Format;
+
+/// A column: its name and what it holds.
+type Column = (&'static str, fn(&Solution) -> Cell);
+
+const ALL: [Column; 21] = [
+    ("alpha", |s| Cell::Number(s.alpha)),
+    ("beta", |s| Cell::Number(s.beta)),
+    ("branch", |s| Cell::Text(s.branch.to_string())),
+    ("q_d", |s| Cell::Number(s.q_d)),
+    ("q_0", |s| Cell::Number(s.q_0)),
+    ("r", |s| Cell::Number(s.r)),
+    ("q_d_hat", |s| Cell::Number(s.q_d_hat)),
+    ("q_0_hat", |s| Cell::Number(s.q_0_hat)),
+    ("r_hat", |s| Cell::Number(s.r_hat)),
+    ("p", |s| Cell::Number(s.p)),
+    ("eps", |s| Cell::Number(s.eps)),
+    ("ln_eps", |s| Cell::Number(s.ln_eps)),
+    ("one_minus_p", |s| Cell::Number(s.one_minus_p)),
+    ("one_minus_q_d", |s| Cell::Number(s.one_minus_q_d)),
+    ("q_d_minus_q_0", |s| Cell::Number(s.q_d_minus_q_0)),
+    ("q_0_minus_r2", |s| Cell::Number(s.q_0_minus_r2)),
+    ("minus_beta_f", |s| Cell::Number(s.minus_beta_f)),
+    ("replicon", |s| Cell::Number(s.replicon)),
+    ("residual", |s| Cell::Number(s.residual)),
+    ("quadrature_error", |s| Cell::Number(s.quadrature_error)),
+    ("termination", |s| Cell::Text(termination(s.termination).into())),
+];
+
+/// What fits on a terminal.
+const SHORT: [&str; 11] = [
+    "alpha",
+    "beta",
+    "branch",
+    "q_d",
+    "q_0",
+    "r",
+    "p",
+    "eps",
+    "minus_beta_f",
+    "replicon",
+    "termination",
+];
+
+fn termination(termination: Termination) -> &'static str {
+    match termination {
+        Termination::Converged => "converged",
+        Termination::MaxIterations => "max_iterations",
+        Termination::LeftDomain => "left_domain",
+        Termination::NoSolution => "no_solution",
+    }
+}
+
+fn columns(format: Format) -> Vec<Column> {
+    let shown = |c: &Column| format == Format::Csv || SHORT.contains(&c.0);
+    ALL.into_iter().filter(shown).collect()
+}
+
+/// One row per solution.
+pub fn solutions<'a>(rows: impl IntoIterator<Item = &'a Solution>, format: Format) -> Table {
+    let columns = columns(format);
+    let mut table = Table::new(columns.iter().map(|c| c.0));
+    for row in rows {
+        table.push(columns.iter().map(|c| (c.1)(row)).collect());
+    }
+    table
+}
+
+/// Tasks of one or more chains: leading cells, the task, its solution, and the
+/// error on every task.
+pub fn tasks<'a>(
+    leading: &[String],
+    rows: impl IntoIterator<Item = (Vec<f64>, &'a TaskResult)>,
+    tasks: usize,
+    format: Format,
+) -> Table {
+    let columns = columns(format);
+    let errors = (1..=tasks).map(|k| format!("eps_{k}"));
+    let names = leading
+        .iter()
+        .cloned()
+        .chain(["task".to_owned(), "potential".to_owned()])
+        .chain(columns.iter().filter(|c| keep(c.0)).map(|c| c.0.to_owned()))
+        .chain(errors);
+    let mut table = Table::new(names);
+    for (at, task) in rows {
+        let mut cells: Vec<Cell> = at.into_iter().map(Cell::Number).collect();
+        cells.push(Cell::Integer(task.task as i64));
+        cells.push(Cell::Number(task.potential));
+        let own = columns.iter().filter(|c| keep(c.0)).map(|c| (c.1)(&task.solution));
+        cells.extend(own);
+        let errors = task.eps_by_task.iter().copied().chain(std::iter::repeat(f64::NAN));
+        cells.extend(errors.take(tasks).map(Cell::Number));
+        table.push(cells);
+    }
+    table
+}
+
+/// The potential has a column of its own, and the own error is among the errors.
+fn keep(name: &str) -> bool {
+    !["minus_beta_f", "eps"].contains(&name)
+}
