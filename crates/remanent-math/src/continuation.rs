@@ -65,10 +65,7 @@ fn across<const M: usize>(
 }
 
 /// The unit tangent that the Jacobian implies, on the side of `towards`.
-fn tangent_of<const M: usize>(
-    mut jacobian: [[f64; M]; M],
-    towards: &[f64; M],
-) -> Option<[f64; M]> {
+fn tangent_of<const M: usize>(mut jacobian: [[f64; M]; M], towards: &[f64; M]) -> Option<[f64; M]> {
     jacobian[M - 1] = *towards;
     let mut rhs = [0.0; M];
     rhs[M - 1] = 1.0;
@@ -185,8 +182,8 @@ pub fn advance<const M: usize>(
     tolerance: f64,
 ) -> Option<Point<M>> {
     let predicted = axpy(&from.y, distance, &from.tangent);
-    let corrected = correct(f, &predicted, &from.tangent, &from.jacobian, tolerance, 12)
-        .or_else(|| {
+    let corrected =
+        correct(f, &predicted, &from.tangent, &from.jacobian, tolerance, 12).or_else(|| {
             let r = f(&predicted)?;
             let fresh = differences(f, &predicted, &r, 1e-6)?;
             correct(f, &predicted, &from.tangent, &fresh, tolerance, 20)
@@ -222,8 +219,11 @@ impl Tracer {
                     // The corrector moves across the curve only: tell its Jacobian of the bend.
                     broyden_update(&mut jacobian, &tangent, &[0.0; M]);
                     jacobian[M - 1] = tangent;
-                    (turn <= self.max_turn)
-                        .then_some((Point { y, tangent, jacobian }, evaluations, turn))
+                    (turn <= self.max_turn).then_some((
+                        Point { y, tangent, jacobian },
+                        evaluations,
+                        turn,
+                    ))
                 });
             match found {
                 Some((point, evaluations, turn)) => {

@@ -59,8 +59,7 @@ impl Spread<'_> {
 
     /// t(x).
     fn coordinate(&self, x: f64) -> f64 {
-        let clustered: f64 =
-            self.clusters.iter().map(|c| ((x - c.centre) / c.scale).asinh()).sum();
+        let clustered: f64 = self.clusters.iter().map(|c| ((x - c.centre) / c.scale).asinh()).sum();
         x / self.spacing + clustered / self.step
     }
 
@@ -124,8 +123,7 @@ mod tests {
 
     #[test]
     fn nodes_lie_at_equal_steps_of_the_coordinate() {
-        let clusters =
-            [Cluster { centre: 0.0, scale: 1.0 }, Cluster { centre: 52.0, scale: 7.0 }];
+        let clusters = [Cluster { centre: 0.0, scale: 1.0 }, Cluster { centre: 52.0, scale: 7.0 }];
         let spread = Spread { spacing: 20.0, step: 0.4, clusters: &clusters };
         let nodes = spread.nodes(-150.0, 480.0);
         let t: Vec<f64> = nodes.x.iter().map(|x| spread.coordinate(*x)).collect();

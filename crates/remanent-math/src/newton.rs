@@ -81,16 +81,17 @@ impl Newton {
             }
             let improved = solve(j, r).and_then(|s| {
                 let mut factor = -(self.max_step / max_norm(&s)).min(1.0);
-                (0..6).find_map(|_| {
-                    let candidate = axpy(&x, factor, &s);
-                    let found = f(&candidate)
-                        .map(|rc| (candidate, rc, max_norm(&rc)))
-                        .filter(|(.., n)| *n < 0.95 * norm);
-                    factor *= 0.35;
-                    // A stale Jacobian is not worth searching along.
-                    if found.is_none() && !fresh { Some(None) } else { found.map(Some) }
-                })
-                .flatten()
+                (0..6)
+                    .find_map(|_| {
+                        let candidate = axpy(&x, factor, &s);
+                        let found = f(&candidate)
+                            .map(|rc| (candidate, rc, max_norm(&rc)))
+                            .filter(|(.., n)| *n < 0.95 * norm);
+                        factor *= 0.35;
+                        // A stale Jacobian is not worth searching along.
+                        if found.is_none() && !fresh { Some(None) } else { found.map(Some) }
+                    })
+                    .flatten()
             });
             match improved {
                 Some((xc, rc, nc)) => {
@@ -99,7 +100,8 @@ impl Newton {
                     let slow = nc > 0.2 * norm;
                     (x, r, norm) = (xc, rc, nc);
                     fresh = false;
-                    if slow && norm > self.acceptable
+                    if slow
+                        && norm > self.acceptable
                         && let Some(jd) = differences(f, &x, &r, self.difference)
                     {
                         (j, fresh) = (jd, true);

@@ -14,8 +14,8 @@ pub fn pdf(x: f64) -> f64 {
 
 /// The normal distribution function Φ(x), to full relative accuracy in its lower tail.
 pub fn cdf(x: f64) -> f64 {
-    let tail = 0.5 * elementary::erfcx(x.abs() * std::f64::consts::FRAC_1_SQRT_2)
-        * (-0.5 * x * x).exp();
+    let tail =
+        0.5 * elementary::erfcx(x.abs() * std::f64::consts::FRAC_1_SQRT_2) * (-0.5 * x * x).exp();
     if x < 0.0 { tail } else { 1.0 - tail }
 }
 
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn tails_match_mpmath() {
         for (x, ln_h, ratio) in [
-            (5.6, -18.351_379_495_909_332, 5.768_666_604_297_135),
+            (5.6, -18.351_379_495_909_33, 5.768_666_604_297_135),
             (40.0, -804.608_442_013_753_8, 40.024_968_847_207_26),
             (-40.0, 0.0, 0.0),
             (0.0, -std::f64::consts::LN_2, 0.797_884_560_802_865_4),

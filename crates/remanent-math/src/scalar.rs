@@ -3,18 +3,13 @@
 /// A root of `f` between `a` and `b`, where it changes sign, to `tolerance`
 /// in x (Brent's method). `None` if there is no change of sign or a value is
 /// not finite.
-pub fn root(
-    mut f: impl FnMut(f64) -> f64,
-    a: f64,
-    b: f64,
-    tolerance: f64,
-) -> Option<f64> {
+pub fn root(mut f: impl FnMut(f64) -> f64, a: f64, b: f64, tolerance: f64) -> Option<f64> {
     let (mut a, mut b) = (a, b);
     let (mut fa, mut fb) = (f(a), f(b));
     if fa == 0.0 {
         return Some(a);
     }
-    if !(fa * fb <= 0.0) {
+    if fa * fb > 0.0 || (fa * fb).is_nan() {
         return None;
     }
     let (mut c, mut fc) = (a, fa);

@@ -108,7 +108,8 @@ fn stations(curve: &Curve) -> Vec<(Branch, CurvePoint)> {
     for strand in curve.strands() {
         for (i, point) in strand.points.iter().enumerate() {
             let passed = strand.passed(i);
-            if i > 0 && strand.passed(i - 1) < passed
+            if i > 0
+                && strand.passed(i - 1) < passed
                 && let Some(fold) = curve.fold(strand, passed - 1)
             {
                 stations.push((curve.branch(strand, passed - 1), fold.point));
@@ -175,9 +176,7 @@ pub fn crossing(curve: &Curve, resolution: Resolution) -> Option<Crossing> {
         .into_iter()
         .find(|m| gap(high - m).is_finite())?;
     let alpha = scalar::root(gap, low + margin, high - reach, 1e-10)?;
-    let at = |branch| {
-        on(alpha, branch).map(|f| finish(curve.task(), alpha, &f, resolution).0)
-    };
+    let at = |branch| on(alpha, branch).map(|f| finish(curve.task(), alpha, &f, resolution).0);
     let (poor, good) = (at(Branch::Poor)?, at(Branch::Good)?);
     Some(Crossing {
         alpha,
@@ -190,9 +189,8 @@ pub fn crossing(curve: &Curve, resolution: Resolution) -> Option<Crossing> {
 
 fn replicon(task: &Task, p: &CurvePoint, resolution: Resolution) -> f64 {
     let c = from_coordinates(&[p.y[0], p.y[1], p.y[2]]);
-    task.turn(&c, resolution).map_or(f64::NAN, |turn| {
-        1.0 - p.y[3].exp() * turn.energy.curvature2 * turn.site.variance2
-    })
+    task.turn(&c, resolution)
+        .map_or(f64::NAN, |turn| 1.0 - p.y[3].exp() * turn.energy.curvature2 * turn.site.variance2)
 }
 
 /// Where the replicon changes its sign along the curve.
@@ -203,7 +201,8 @@ pub fn replicon_zeros(curve: &Curve, resolution: Resolution) -> Vec<RepliconZero
         let values: Vec<f64> =
             strand.points.par_iter().map(|p| replicon(task, p, resolution)).collect();
         for i in 0..strand.points.len() - 1 {
-            if !(values[i] * values[i + 1] < 0.0) {
+            let changes_sign = values[i] * values[i + 1] < 0.0;
+            if !changes_sign {
                 continue;
             }
             let (a, b) = (&strand.points[i], &strand.points[i + 1]);

@@ -105,7 +105,11 @@ impl ChainParameters {
         };
         let per_step = |name, values: &[f64]| {
             // A single task has no step: a value given all the same is checked and unused.
-            if steps == 0 && values.len() == 1 { Ok(values.to_vec()) } else { spread(name, values, steps, tasks) }
+            if steps == 0 && values.len() == 1 {
+                Ok(values.to_vec())
+            } else {
+                spread(name, values, steps, tasks)
+            }
         };
         let choice = match self.choice.as_slice() {
             [] => vec![Choice::Stable; tasks],

@@ -195,9 +195,10 @@ impl Strand {
         let nearly_turns = slopes.windows(3).any(|w| {
             w[1] <= w[0] && w[1] <= w[2] && w[1].abs() < UNDECIDED && w[0].min(w[2]) > 0.0
         });
-        let barely_turns = self.turns.windows(2).any(|pair| {
-            (self.rough_fold(pair[0]) - self.rough_fold(pair[1])).abs() < UNDECIDED
-        });
+        let barely_turns = self
+            .turns
+            .windows(2)
+            .any(|pair| (self.rough_fold(pair[0]) - self.rough_fold(pair[1])).abs() < UNDECIDED);
         nearly_turns || barely_turns || self.end == StrandEnd::Lost
     }
 
@@ -271,7 +272,8 @@ impl<'a> Curve<'a> {
 
     /// All folds, in the order of the strands.
     pub fn folds(&self) -> Vec<Fold> {
-        let of = |s: &Strand| (0..s.turns.len()).filter_map(|n| self.fold(s, n)).collect::<Vec<_>>();
+        let of =
+            |s: &Strand| (0..s.turns.len()).filter_map(|n| self.fold(s, n)).collect::<Vec<_>>();
         self.strands.iter().flat_map(of).collect()
     }
 

@@ -63,12 +63,7 @@ pub struct FieldGrid {
 impl<'a> Fields<'a> {
     /// The law that the conjugate parameters imply.
     pub fn new(conjugates: &Conjugates, coupling: f64, anchor: Option<&'a Anchor>) -> Self {
-        Self {
-            mean: conjugates.r_hat,
-            deviation: conjugates.q_0_hat.sqrt(),
-            coupling,
-            anchor,
-        }
+        Self { mean: conjugates.r_hat, deviation: conjugates.q_0_hat.sqrt(), coupling, anchor }
     }
 
     /// The law of θ̃, if it moves the field.

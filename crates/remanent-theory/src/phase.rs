@@ -134,8 +134,8 @@ fn critical_point(single: &SingleTask, below: f64, above: f64) -> Option<Critica
     for _ in 0..8 {
         let slope = (first.1 - second.1) / (first.0 - second.0);
         let beta_c = second.0 - second.1 / slope;
-        let ln_alpha_c = second.2
-            + (beta_c - second.0) * (first.2 - second.2) / (first.0 - second.0);
+        let ln_alpha_c =
+            second.2 + (beta_c - second.0) * (first.2 - second.2) / (first.0 - second.0);
         critical = Some(CriticalPoint { alpha: ln_alpha_c.exp(), beta: beta_c });
         let distance = second.0 - beta_c;
         if distance < 1e-3 * beta_c {

@@ -25,7 +25,9 @@ pub enum Quantity {
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ScanError {
     /// Unknown name.
-    #[error("cannot scan '{0}': use alpha, beta, gamma or r0, for one task (step) as alpha2, beta2, gamma1, r0_1")]
+    #[error(
+        "cannot scan '{0}': use alpha, beta, gamma or r0, for one task (step) as alpha2, beta2, gamma1, r0_1"
+    )]
     UnknownName(String),
     /// A task that does not exist.
     #[error("cannot scan '{name}': there are only {count} of these")]
@@ -125,8 +127,7 @@ pub fn scan(
     axes: &[ScanAxis],
     done: &(dyn Fn() + Sync),
 ) -> Result<Vec<ScanPoint>, ScanError> {
-    let mut points: Vec<(Vec<(String, f64)>, ChainParameters)> =
-        vec![(vec![], parameters.clone())];
+    let mut points: Vec<(Vec<(String, f64)>, ChainParameters)> = vec![(vec![], parameters.clone())];
     for axis in axes {
         let mut next = Vec::with_capacity(points.len() * axis.values.len());
         for (at, base) in &points {

@@ -5,9 +5,7 @@ use rayon::prelude::*;
 
 use crate::curve::{Branch, Curve, StrandEnd};
 use crate::overlaps::Resolution;
-use crate::parameters::{
-    Choice, ParameterError, Prior, check_alpha, check_beta, check_q_star,
-};
+use crate::parameters::{Choice, ParameterError, Prior, check_alpha, check_beta, check_q_star};
 use crate::solution::{Found, Solution, Termination, finish, roots};
 use crate::task::Task;
 
@@ -96,7 +94,9 @@ impl SingleTask {
         for alpha in alphas {
             check_alpha(*alpha)?;
         }
-        let Some(curve) = self.curve(largest(alphas)) else { return Ok(vec![vec![]; alphas.len()]) };
+        let Some(curve) = self.curve(largest(alphas)) else {
+            return Ok(vec![vec![]; alphas.len()]);
+        };
         Ok(alphas.par_iter().map(|alpha| self.all_on(&curve, *alpha)).collect())
     }
 
@@ -111,9 +111,7 @@ impl SingleTask {
         let found = roots(curve, alpha, self.resolution);
         match choose(curve, &found, alpha, choice, self.resolution) {
             Some(found) => finish(curve.task(), alpha, found, self.resolution).0,
-            None => {
-                Solution::none(alpha, self.beta, asked(choice), why_none(curve, alpha, choice))
-            }
+            None => Solution::none(alpha, self.beta, asked(choice), why_none(curve, alpha, choice)),
         }
     }
 }
@@ -158,9 +156,7 @@ pub(crate) fn choose<'f>(
     choice: Choice,
     resolution: Resolution,
 ) -> Option<&'f Found> {
-    let on = |branch: Branch| {
-        found.iter().find(|f| f.branch == branch || f.branch == Branch::Only)
-    };
+    let on = |branch: Branch| found.iter().find(|f| f.branch == branch || f.branch == Branch::Only);
     match choice {
         Choice::Poor => on(Branch::Poor),
         Choice::Good => on(Branch::Good),

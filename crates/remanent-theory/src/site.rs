@@ -95,7 +95,8 @@ struct Part {
 }
 
 impl Part {
-    const EMPTY: Self = Self { ln_mass: f64::NEG_INFINITY, gap: 0.0, variance: 0.0, one_minus_m2: 0.0 };
+    const EMPTY: Self =
+        Self { ln_mass: f64::NEG_INFINITY, gap: 0.0, variance: 0.0, one_minus_m2: 0.0 };
 
     fn moments(self) -> Moments {
         Moments {
@@ -307,8 +308,7 @@ impl Site {
             }
             let moved = next - theta;
             theta = next;
-            if moved * moved * restoring.abs() * h.sech2 < 0.04
-                || high - low < 1e-12 * (1.0 + high)
+            if moved * moved * restoring.abs() * h.sech2 < 0.04 || high - low < 1e-12 * (1.0 + high)
             {
                 break;
             }
@@ -386,13 +386,7 @@ impl Site {
 
     /// The integral outwards from a mode.
     #[inline(always)]
-    fn peak<const ENTROPY: bool>(
-        &self,
-        field: f64,
-        mode: f64,
-        floor: f64,
-        steps: &Steps,
-    ) -> Part {
+    fn peak<const ENTROPY: bool>(&self, field: f64, mode: f64, floor: f64, steps: &Steps) -> Part {
         let reference = Place::at::<ENTROPY>(mode);
         self.outwards::<ENTROPY>(field, mode, self.width(mode), floor, 0.0, &reference, steps)
     }
@@ -472,13 +466,7 @@ impl Site {
 
     /// The densities of θ in each of `fields` (whose moments are given) at one
     /// θ, written into `densities`.
-    pub fn density(
-        &self,
-        theta: f64,
-        fields: &[f64],
-        moments: &[Moments],
-        densities: &mut [f64],
-    ) {
+    pub fn density(&self, theta: f64, fields: &[f64], moments: &[Moments], densities: &mut [f64]) {
         all_densities(self, theta, fields, moments, densities);
     }
 }
@@ -512,10 +500,8 @@ fn all_moments<const ENTROPY: bool>(
             Some((steps, width)) if field < two_modes => {
                 let reference = Place::at::<ENTROPY>(guess);
                 let everywhere = f64::NEG_INFINITY;
-                site.outwards::<ENTROPY>(
-                    field, 0.0, *width, everywhere, guess, &reference, steps,
-                )
-                .moments()
+                site.outwards::<ENTROPY>(field, 0.0, *width, everywhere, guess, &reference, steps)
+                    .moments()
             }
             None if field < two_modes => {
                 // Each side of a deep valley is integrated alone.
@@ -566,8 +552,7 @@ fn all_densities(
     let entropy = site.entropy * with.entropy;
     for ((density, &signed), m) in densities.iter_mut().zip(fields).zip(moments) {
         let gap = if signed >= 0.0 { with.gap } else { against.gap };
-        let exponent =
-            -gap * ((signed.abs() - a) + 0.5 * a * gap) + entropy - m.ln_z_from_corner;
+        let exponent = -gap * ((signed.abs() - a) + 0.5 * a * gap) + entropy - m.ln_z_from_corner;
         *density = elementary::exp(exponent) * with.one_minus_m2;
     }
 }

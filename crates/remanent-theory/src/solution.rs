@@ -146,12 +146,7 @@ impl Found {
     }
 }
 
-fn free_energy(
-    task: &Task,
-    alpha: f64,
-    c: &Conjugates,
-    turn: &crate::task::Turn,
-) -> f64 {
+fn free_energy(task: &Task, alpha: f64, c: &Conjugates, turn: &crate::task::Turn) -> f64 {
     let o = &turn.site.overlaps;
     let q_d = task.one_minus_q_star.map_or(o.q_d(), |kappa| 1.0 - kappa);
     let kl_constant = match task.anchor {
@@ -169,8 +164,7 @@ fn free_energy(
 pub fn roots(curve: &Curve, alpha: f64, resolution: Resolution) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for start in curve.starts(alpha) {
-        let root =
-            curve.task().solve(alpha, start.coordinates, Some(start.jacobian), resolution);
+        let root = curve.task().solve(alpha, start.coordinates, Some(start.jacobian), resolution);
         let strayed = linear::max_norm(&linear::axpy(&root.x, -1.0, &start.coordinates)) > 1.0;
         let twin = found.iter().any(|f| {
             f.branch == start.branch
@@ -245,7 +239,8 @@ fn quadrature_error(
     let c = from_coordinates(&root.x);
     let Some(fine) = task.turn(&c, finer) else { return f64::NAN };
     let moved = task.residual_of(&root.x, alpha.ln(), &fine).map_or(f64::NAN, |r| {
-        let linear = linear::solve(root.jacobian, r).map_or(f64::INFINITY, |s| linear::max_norm(&s));
+        let linear =
+            linear::solve(root.jacobian, r).map_or(f64::INFINITY, |s| linear::max_norm(&s));
         // Next to a fold the Jacobian is singular and the root moves with the square root.
         linear.min(10.0 * linear::max_norm(&r).sqrt())
     });

@@ -24,9 +24,9 @@ impl Objective {
     pub fn of(self, errors: &[f64]) -> f64 {
         match self {
             Self::Mean => errors.iter().sum::<f64>() / errors.len() as f64,
-            Self::Max => errors.iter().fold(f64::NEG_INFINITY, |m, e| {
-                if e.is_nan() { f64::NAN } else { m.max(*e) }
-            }),
+            Self::Max => errors
+                .iter()
+                .fold(f64::NEG_INFINITY, |m, e| if e.is_nan() { f64::NAN } else { m.max(*e) }),
         }
     }
 }

@@ -51,8 +51,7 @@ fn compare(row: &Row, solution: &Solution, columns: &[&str]) {
     }
 }
 
-const SINGLE: [&str; 10] =
-    ["qd", "q0", "r", "qdh", "q0h", "rh", "p1", "eps", "bf", "replicon"];
+const SINGLE: [&str; 10] = ["qd", "q0", "r", "qdh", "q0h", "rh", "p1", "eps", "bf", "replicon"];
 
 fn check_single_task(csv: &str) {
     for row in rows(csv) {

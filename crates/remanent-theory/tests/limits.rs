@@ -96,8 +96,7 @@ fn a_strong_anchor_and_no_data_leave_the_old_task_untouched() {
     let mut before = f64::INFINITY;
     for gamma in [1.0, 10.0, 100.0] {
         let result = chain(&[2.0, 1e-3], 20.0, &[0.5], &[gamma]);
-        let change =
-            (result.tasks[1].eps_by_task[0] / result.tasks[0].eps_by_task[0] - 1.0).abs();
+        let change = (result.tasks[1].eps_by_task[0] / result.tasks[0].eps_by_task[0] - 1.0).abs();
         assert!(change < 0.3 * before, "{gamma} {change}");
         before = change;
     }

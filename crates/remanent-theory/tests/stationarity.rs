@@ -128,7 +128,8 @@ fn check_stationary(task: &Task, alpha: f64, found: &remanent_theory::solution::
     ];
     let k = 1e-3 * c.q_0_hat.min(1.0 + c.stiffness.abs());
     let at = |a: f64, q: f64, r: f64| {
-        let c = Conjugates { stiffness: c.stiffness + a, q_0_hat: c.q_0_hat + q, r_hat: c.r_hat + r };
+        let c =
+            Conjugates { stiffness: c.stiffness + a, q_0_hat: c.q_0_hat + q, r_hat: c.r_hat + r };
         free_energy(task, alpha, &o, &c)
     };
     let by_conjugates = [

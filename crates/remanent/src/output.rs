@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
-use remanent_plot::{Figure, PlotError, Table};
+use remanent_plot::{Figure, PlotError, PlotFormat, Table};
 use remanent_theory::parameters::ParameterError;
 use remanent_theory::scan::ScanError;
 use serde::Serialize;
@@ -76,7 +76,10 @@ impl Output {
     /// Refuses a plot that could not be written, before anything is computed.
     pub fn check(&self) -> Result<(), PlotError> {
         match &self.plot {
-            Some(path) => remanent_plot::check_writable(path),
+            Some(path) => {
+                PlotFormat::from_path(path)?;
+                remanent_plot::check_writable(path)
+            }
             None => Ok(()),
         }
     }

@@ -8,13 +8,17 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ValuesError {
     /// Not a number.
-    #[error("'{0}' is not a number; write values like 0.5 or 1,2,3 or from:to:step like 0.1:3:0.01")]
+    #[error(
+        "'{0}' is not a number; write values like 0.5 or 1,2,3 or from:to:step like 0.1:3:0.01"
+    )]
     NotANumber(String),
     /// NaN or infinite.
     #[error("'{0}' is not a finite number")]
     NotFinite(String),
     /// A range that does not end.
-    #[error("the range '{0}' does not lead from its first to its last value; write from:to:step with a step of the right sign")]
+    #[error(
+        "the range '{0}' does not lead from its first to its last value; write from:to:step with a step of the right sign"
+    )]
     BadRange(String),
     /// Too many values.
     #[error("the range '{0}' has more than {MOST} values; take a larger step")]
@@ -122,7 +126,8 @@ mod tests {
 
     #[test]
     fn refuses_what_is_not_a_finite_list() {
-        for bad in ["", "a", "1,,2", "nan", "inf", "1:2", "1:2:0", "1:2:-1", "0:1:1e-9", "1:2:3:4"] {
+        for bad in ["", "a", "1,,2", "nan", "inf", "1:2", "1:2:0", "1:2:-1", "0:1:1e-9", "1:2:3:4"]
+        {
             assert!(bad.parse::<Values>().is_err(), "{bad}");
         }
         assert!("3:1".parse::<Interval>().is_err());

@@ -80,7 +80,9 @@ impl Constrained {
 
     fn run_chain(self) -> anyhow::Result<Outcome> {
         let Some(r0) = self.r0 else {
-            usage(false, || "a chain of tasks needs --r0, the overlap of neighbouring teachers".into())?;
+            usage(false, || {
+                "a chain of tasks needs --r0, the overlap of neighbouring teachers".into()
+            })?;
             return Ok(Outcome::Incomplete);
         };
         let parameters = ChainParameters {

@@ -83,7 +83,11 @@ impl Tune {
         let tuned = tune(&parameters, &gammas, objective, &|| bar.inc(1))?;
         bar.finish_and_clear();
         let tasks = parameters.alpha.len();
-        self.output.emit(&tuned, |format| tables(&tuned, tasks, format), || figure(&tuned, tasks))?;
+        self.output.emit(
+            &tuned,
+            |format| tables(&tuned, tasks, format),
+            || figure(&tuned, tasks),
+        )?;
         if tuned.at_edge {
             remark(
                 quiet,

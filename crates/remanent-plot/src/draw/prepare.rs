@@ -1,0 +1,125 @@
+//! What is known of a panel before its place on the page is.
+
+use super::axes::{self, fitting};
+use super::heat::Colors;
+use super::legend::{self, Entry};
+use super::{Frame, LABEL_SIZE, TICK_SIZE};
+use crate::clip::Rect;
+use crate::layer::Layer;
+use crate::panel::Panel;
+use crate::scale::Scale;
+use crate::text::width;
+use crate::ticks::Ticks;
+
+/// Height of the frame for which the vertical ticks are chosen: their widths
+/// decide the frame's width, so they cannot wait for it.
+const NOMINAL_HEIGHT: f64 = 250.0;
+
+/// Space around the frame inside the cell of a panel.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Margins {
+    pub(crate) left: f64,
+    pub(crate) right: f64,
+    pub(crate) top: f64,
+    pub(crate) bottom: f64,
+}
+
+/// A panel with its scales, vertical ticks, colours and legend.
+pub(crate) struct Prepared<'a> {
+    pub(crate) panel: &'a Panel,
+    pub(crate) margins: Margins,
+    pub(super) x: Scale,
+    pub(super) y: Scale,
+    /// Whether there is anything to show.
+    pub(super) data: bool,
+    pub(super) y_ticks: Ticks,
+    pub(super) colors: Option<Colors>,
+    pub(super) entries: Vec<Entry<'a>>,
+    /// Rows of the legend below the panel; 0 if it is inside.
+    pub(super) legend_rows: usize,
+}
+
+impl<'a> Prepared<'a> {
+    pub(crate) fn new(panel: &'a Panel, cell: &Rect) -> Self {
+        let (x, y, data) = panel.scales();
+        let y_ticks = fitting(&y, NOMINAL_HEIGHT, 34.0, |_| TICK_SIZE + 3.0);
+        let mut prepared = Self {
+            panel,
+            margins: Margins::default(),
+            x,
+            y,
+            data,
+            y_ticks,
+            colors: Colors::of(panel, NOMINAL_HEIGHT),
+            entries: legend::entries(panel),
+            legend_rows: 0,
+        };
+        prepared.margins = prepared.measure();
+        let frame = prepared.frame(cell, &prepared.margins);
+        // The labels above the frame need its width, and are counted last.
+        prepared.margins.top += axes::vertical_rows(panel, &frame, cell) as f64 * axes::GUIDE_ROW;
+        let frame = prepared.frame(cell, &prepared.margins);
+        prepared.legend_rows = legend::rows_below(&prepared, &frame, cell);
+        prepared.margins.bottom += legend::height_below(prepared.legend_rows);
+        prepared
+    }
+
+    fn measure(&self) -> Margins {
+        let labels = self.y_ticks.major.iter().map(|(_, label)| width(label, TICK_SIZE));
+        let widest = labels.fold(0.0, f64::max);
+        let line = |shown: bool| if shown { LABEL_SIZE + 6.0 } else { 0.0 };
+        Margins {
+            left: 16.0 + widest + line(!self.y_label().is_empty()),
+            right: 18.0
+                + self.guide_width().unwrap_or(0.0)
+                + self.colors.as_ref().map_or(0.0, Colors::width),
+            top: 14.0 + if self.panel.title.is_empty() { 0.0 } else { 20.0 },
+            bottom: 30.0 + line(!self.panel.x.label.is_empty()),
+        }
+    }
+
+    /// The label of the vertical axis with the factor of its ticks.
+    pub(super) fn y_label(&self) -> String {
+        with_factor(&self.panel.y.label, &self.y_ticks)
+    }
+
+    /// Width of the labels to the right of the frame, if there are any.
+    pub(super) fn guide_width(&self) -> Option<f64> {
+        let widths = self.panel.layers().iter().filter_map(|layer| match layer {
+            Layer::HorizontalLine(line) => {
+                line.label.as_deref().map(|label| width(label, TICK_SIZE))
+            }
+            _ => None,
+        });
+        widths.reduce(f64::max).map(|widest| widest + 6.0)
+    }
+
+    pub(super) fn frame(&self, cell: &Rect, margins: &Margins) -> Frame {
+        let rect = Rect {
+            left: cell.left + margins.left,
+            top: cell.top + margins.top,
+            right: cell.right - margins.right,
+            bottom: cell.bottom - margins.bottom,
+        };
+        // Labels may ask for more space than there is: the frame keeps a quarter.
+        let rect = Rect {
+            right: rect.right.max(rect.left + 0.25 * cell.width()),
+            bottom: rect.bottom.max(rect.top + 0.25 * cell.height()),
+            ..rect
+        };
+        Frame { rect, x: self.x, y: self.y }
+    }
+
+    pub(super) fn x_ticks(&self, frame: &Frame) -> Ticks {
+        fitting(&self.x, frame.rect.width(), 50.0, |label| width(label, TICK_SIZE) + 12.0)
+    }
+}
+
+/// A label and the factor common to the ticks of its axis.
+pub(super) fn with_factor(label: &str, ticks: &Ticks) -> String {
+    match &ticks.factor {
+        None => label.to_owned(),
+        Some(factor) if label.is_empty() => factor.clone(),
+        Some(factor) => format!("{label} ({factor})"),
+    }
+}

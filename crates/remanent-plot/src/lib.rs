@@ -1,0 +1,49 @@
+//! Curves, bands and maps as SVG and PNG; tables as text and CSV.
+//!
+//! A [`Figure`] is a grid of [`Panel`]s, a panel is two axes and a list of
+//! layers, and a layer is data with a look. Drawing is a pure function of the
+//! figure: the same figure gives the same bytes, whatever the machine. The SVG
+//! is written here, and the PNG is that same SVG rendered with a typeface that
+//! is part of the program, so that text appears where no font is installed.
+//!
+//! Labels know subscripts and superscripts, `q_d` and `10^{-3}`; see [`text`].
+//!
+//! ```
+//! use remanent_plot::{Axis, Curve, Figure, Panel};
+//!
+//! let alpha: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
+//! let error = alpha.iter().map(|a| (-a).exp()).collect();
+//! let panel = Panel::new("learning curve", Axis::linear("α"), Axis::log("ε_1"))
+//!     .with(Curve::new(alpha, error).label("theory"));
+//! assert!(Figure::single(panel).to_svg().starts_with("<svg"));
+//! ```
+
+mod clip;
+mod color;
+mod draw;
+mod error;
+mod grid;
+mod number;
+mod raster;
+mod scale;
+mod style;
+mod svg;
+mod ticks;
+
+pub mod axis;
+pub mod figure;
+pub mod layer;
+pub mod output;
+pub mod panel;
+pub mod table;
+pub mod text;
+
+pub use axis::Axis;
+pub use color::Color;
+pub use error::PlotError;
+pub use figure::Figure;
+pub use layer::{Band, Curve, HorizontalLine, Layer, Map, Points, VerticalLine};
+pub use output::{PlotFormat, check_writable};
+pub use panel::Panel;
+pub use style::{Dash, Marker};
+pub use table::{Cell, Table};

@@ -1,0 +1,187 @@
+//! Figures as a user gets them: documents, images, files.
+
+use remanent_plot::{
+    Axis, Band, Color, Curve, Figure, HorizontalLine, Map, Panel, PlotError, Points, VerticalLine,
+    check_writable,
+};
+use resvg::tiny_skia::Pixmap;
+
+fn panel(title: &str) -> Panel {
+    Panel::new(title, Axis::linear("x"), Axis::linear("y"))
+}
+
+/// The path data of the elements drawn in a colour.
+fn paths(svg: &str, color: Color) -> Vec<&str> {
+    let stroke = format!("stroke=\"{color}\"");
+    svg.lines()
+        .filter(|line| line.contains(&stroke))
+        .filter_map(|line| line.split("d=\"").nth(1)?.split('"').next())
+        .collect()
+}
+
+fn ink(png: &[u8]) -> usize {
+    let image = Pixmap::decode_png(png).unwrap();
+    image.pixels().iter().filter(|pixel| pixel.red() < 250 || pixel.blue() < 250).count()
+}
+
+fn everything() -> Figure {
+    let x = vec![1.0, 2.0, 3.0];
+    let first = panel("all layers")
+        .with(Band::new(x.clone(), vec![0.5; 3], vec![1.5; 3]))
+        .with(Curve::new(x.clone(), vec![1.0, 2.0, 0.5]).label("curve").markers())
+        .with(Points::new(x.clone(), vec![1.0; 3]).label("points").error(vec![0.1; 3]))
+        .with(VerticalLine::new(1.5).label("v"))
+        .with(HorizontalLine::new(0.7).label("h"));
+    let second =
+        panel("map").with(Map::new(x.clone(), x, (0..9).map(f64::from).collect()).label("z"));
+    Figure::grid(vec![first, second], 2).title("everything")
+}
+
+#[test]
+fn the_same_figure_gives_the_same_bytes() {
+    assert_eq!(everything().to_svg(), everything().to_svg());
+    assert_eq!(everything().to_png(1.0).unwrap(), everything().to_png(1.0).unwrap());
+}
+
+#[test]
+fn what_cannot_be_shown_breaks_the_line() {
+    let color = Color::Rgb(1, 2, 3);
+    let x: Vec<f64> = (0..7).map(f64::from).collect();
+    let y = vec![1.0, 2.0, f64::NAN, 3.0, 4.0, f64::INFINITY, 5.0];
+    let svg = Figure::single(panel("").with(Curve::new(x.clone(), y).color(color))).to_svg();
+    let data = paths(&svg, color);
+    assert_eq!(data.len(), 1);
+    assert_eq!(data[0].matches('M').count(), 3, "{}", data[0]);
+
+    let y = vec![1.0, 2.0, 0.0, 3.0, -4.0, 1.0, 5.0];
+    let log = Panel::new("", Axis::linear("x"), Axis::log("y")).with(Curve::new(x, y).color(color));
+    let svg = Figure::single(log).to_svg();
+    assert_eq!(paths(&svg, color)[0].matches('M').count(), 3);
+}
+
+#[test]
+fn far_values_do_not_reach_the_file() {
+    let color = Color::Rgb(1, 2, 3);
+    let mut far =
+        panel("").with(Curve::new(vec![0.0, 1.0, 2.0], vec![0.0, 1e300, 0.5]).color(color));
+    far.y = far.y.range(0.0, 1.0);
+    let svg = Figure::single(far).to_svg();
+    assert!(paths(&svg, color)[0].len() < 60, "{:?}", paths(&svg, color));
+}
+
+#[test]
+fn text_is_escaped_and_the_document_is_well_formed() {
+    let odd = panel("a < b & \"c\" ]]> \u{1}")
+        .with(Curve::new(vec![0.0, 1.0], vec![0.0, 1.0]).label("<q_d>"));
+    let figure = Figure::single(odd).title("x_{<}");
+    let svg = figure.to_svg();
+    assert!(svg.contains("a &lt; b &amp; &quot;c&quot;"));
+    resvg::usvg::roxmltree::Document::parse(&svg).unwrap();
+    resvg::usvg::roxmltree::Document::parse(&everything().to_svg()).unwrap();
+}
+
+#[test]
+fn labels_have_subscripts() {
+    let with = Panel::new("", Axis::linear("q_d"), Axis::log("y"))
+        .with(Curve::new(vec![1.0, 2.0], vec![1e-3, 1.0]));
+    let svg = Figure::single(with).to_svg();
+    assert!(svg.contains(r#">q<tspan dy="2.86" font-size="9.36">d</tspan></text>"#), "{svg}");
+    assert!(
+        svg.contains(">10<tspan dy=\"-4.32\" font-size=\"8.64\">\u{2212}3</tspan></text>"),
+        "{svg}"
+    );
+}
+
+#[test]
+fn equal_labels_are_one_entry() {
+    let curve = |y: f64| Curve::new(vec![0.0, 1.0], vec![y, y]).label("branch");
+    let svg = Figure::single(panel("").with(curve(0.0)).with(curve(1.0))).to_svg();
+    assert_eq!(svg.matches(">branch<").count(), 1);
+}
+
+#[test]
+fn a_png_has_its_signature_its_size_and_its_text() {
+    let curve = || Curve::new(vec![0.0, 1.0], vec![0.0, 1.0]);
+    let bare = Panel::new("", Axis::linear("x").range(0.0, 1.0), Axis::linear("y").range(0.0, 1.0))
+        .with(curve());
+    let png = Figure::single(bare.clone()).to_png(2.0).unwrap();
+    assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
+    let image = Pixmap::decode_png(&png).unwrap();
+    assert_eq!((image.width(), image.height()), (920, 680));
+    assert!(ink(&png) > 1000);
+
+    // A title of the figure adds a strip on top and moves the rest by whole
+    // pixels: all additional ink is text.
+    let titled = Figure::single(bare).title("WWWWWWWW").to_png(2.0).unwrap();
+    assert!(ink(&titled) > ink(&png) + 800, "{} {}", ink(&titled), ink(&png));
+}
+
+#[test]
+fn every_letter_of_the_field_is_in_the_embedded_typeface() {
+    let title = |text: &str| ink(&Figure::single(panel("")).title(text).to_png(2.0).unwrap());
+    let none = title(" ");
+    for letter in "αβγδεζηθλμρσφψωΔΣΩ⟨⟩⋆∞∂±≤≥·×−–→".chars()
+    {
+        assert!(title(&letter.to_string()) > none, "{letter} left no ink");
+    }
+}
+
+#[test]
+fn impossible_scales_are_refused() {
+    for scale in [0.0, -1.0, f32::NAN, f32::INFINITY, 1e6] {
+        assert!(matches!(everything().to_png(scale), Err(PlotError::Scale { .. })), "{scale}");
+    }
+}
+
+#[test]
+fn a_panel_without_data_says_so() {
+    let nothing = panel("").with(Curve::new(vec![0.0, 1.0], vec![f64::NAN; 2]));
+    assert!(Figure::single(nothing).to_svg().contains(">no data<"));
+    assert!(!everything().to_svg().contains("no data"));
+    assert!(Figure::default().to_svg().starts_with("<svg"));
+}
+
+#[test]
+fn files_are_written_by_extension_and_nothing_else_is_left() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["a.svg", "b.PNG"] {
+        let path = directory.path().join(name);
+        check_writable(&path).unwrap();
+        assert!(!path.exists());
+        everything().write(&path).unwrap();
+        everything().write(&path).unwrap();
+    }
+    let mut names: Vec<_> = std::fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["a.svg", "b.PNG"]);
+    assert_eq!(
+        std::fs::read_to_string(directory.path().join("a.svg")).unwrap(),
+        everything().to_svg()
+    );
+    assert!(std::fs::read(directory.path().join("b.PNG")).unwrap().starts_with(b"\x89PNG"));
+}
+
+#[test]
+fn bad_paths_are_refused_and_leave_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    std::fs::write(root.join("file"), "kept").unwrap();
+    std::fs::create_dir(root.join("taken.svg")).unwrap();
+    for name in ["missing/a.svg", "file/a.svg", "taken.svg"] {
+        let path = root.join(name);
+        for error in [check_writable(&path).unwrap_err(), everything().write(&path).unwrap_err()] {
+            let expected = match name {
+                "missing/a.svg" => matches!(error, PlotError::NoDirectory { .. }),
+                "file/a.svg" => matches!(error, PlotError::NotADirectory { .. }),
+                _ => matches!(error, PlotError::IsADirectory { .. }),
+            };
+            assert!(expected, "{name}: {error}");
+        }
+    }
+    assert!(everything().write(&root.join("a.pdf")).is_err());
+    assert_eq!(std::fs::read_dir(root).unwrap().count(), 2);
+    assert_eq!(std::fs::read_to_string(root.join("file")).unwrap(), "kept");
+}
