@@ -107,7 +107,10 @@ const ERFCX: [f64; 26] = [
 /// erfcx(a) = e^{a²} erfc(a) for a ≥ 0.
 #[inline(always)]
 pub fn erfcx(a: f64) -> f64 {
-    let t = (a - 3.75) / (a + 3.75);
+    // One division serves both t and the factor 1/(1 + 2a).
+    let (shifted, factor) = (a + 3.75, 1.0 + 2.0 * a);
+    let inverse = 1.0 / (shifted * factor);
+    let t = (a - 3.75) * (factor * inverse);
     let t2 = t * t;
     let (mut even, mut odd) = (ERFCX[24], ERFCX[25]);
     let mut k = 24;
@@ -116,7 +119,7 @@ pub fn erfcx(a: f64) -> f64 {
         even = even * t2 + ERFCX[k];
         odd = odd * t2 + ERFCX[k + 1];
     }
-    (even + t * odd) / (1.0 + 2.0 * a)
+    (even + t * odd) * (shifted * inverse)
 }
 
 /// ln Φ(y) in two parts, and the hazard φ(y)/Φ(y), where Φ is the normal

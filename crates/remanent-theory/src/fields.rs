@@ -89,8 +89,14 @@ impl<'a> Fields<'a> {
         let mut spacing = 0.6 * smooth;
         match purpose {
             Purpose::Moments => {
-                if firmness < 30.0 && switch < smooth {
+                // Without stiffness the entropy alone holds the magnetisation back.
+                if (firmness < 30.0 || a < 4.0) && switch < smooth {
                     clusters.push(Cluster { centre: 0.0, scale: switch });
+                }
+                // Two modes trade places like tanh B, which has poles at ±iπ/2; in the
+                // square of the variance they are of fourth order.
+                if firmness < 1.0 && smooth <= switch {
+                    spacing = spacing.min(0.27 * switch);
                 }
                 // Where the magnetisation saturates, on the scale of its fluctuation.
                 let corner = (a.max(0.0) + 2.0).sqrt() + 0.5 * site.entropy;

@@ -20,6 +20,10 @@
 //! modes with a shallow valley outwards from 0 by the same rule; and the
 //! probability of either sign alone by Gauss–Legendre panels over each half of
 //! the line.
+//!
+//! Several fields fill the lanes of one vector: their modes are found together,
+//! and their integrals run in step, each with its own centre and scale, until
+//! nothing is left to add in any of them.
 
 use multiversion::multiversion;
 use remanent_math::{elementary, legendre};
@@ -60,131 +64,160 @@ static LEGENDRE: LazyLock<([f64; LANES], [f64; LANES])> = LazyLock::new(legendre
 /// How fast nodes spread out from a mode: θ = θ* + s sinh(kt)/k. Near the corner
 /// m = 1 the integrand falls double-exponentially on one side of its mode, and
 /// k = 1 would leave too few nodes there.
-const SPREADING: f64 = 0.5;
+const SPREADING: f64 = 0.4;
 /// The same from the bottom of a shallow valley, slow enough to resolve the modes.
 const VALLEY_SPREADING: f64 = 0.03;
+/// How many nodes reach beyond the modes of any shallow valley.
+const VALLEY_REACH: f64 = 150.0;
+/// Trapezoid step of the integral outwards from a mode.
+const STEP: f64 = 0.145;
+/// Width below which the step may be longer.
+const NARROW: f64 = 0.2;
+/// How many times longer it may be.
+const COARSEST: f64 = 2.0;
+/// How far the trapezoid rule may go in t.
+const REACH: f64 = 16.0;
 /// Distance of the nodes at the bottom of a valley between modes half a unit wide.
 const VALLEY_SPACING: f64 = 0.12;
 
-/// sinh(kt)/k and cosh(kt) at multiples of the trapezoid step.
+/// How many terms are added between two looks at how large they still are.
+const STRIDE: usize = 4;
+
+type Lanes = [f64; LANES];
+
+/// sinh(kt)/k and h cosh(kt) at multiples t of the trapezoid step h.
 struct Steps {
-    step: f64,
-    sinh: Vec<f64>,
-    cosh: Vec<f64>,
+    offset: Vec<f64>,
+    weight: Vec<f64>,
 }
 
 impl Steps {
+    #[inline(always)]
     fn new(step: f64, spreading: f64, reach: f64) -> Self {
-        let count = (reach / step) as usize + LANES;
-        let at = |f: fn(f64) -> f64, scale: f64| {
-            (0..count).map(|j| f(spreading * step * j as f64) * scale).collect()
-        };
-        Self { step, sinh: at(f64::sinh, 1.0 / spreading), cosh: at(f64::cosh, 1.0) }
+        let count = (reach / step) as usize / STRIDE * STRIDE + STRIDE + 1;
+        let (mut offset, mut weight) = (vec![0.0; count], vec![0.0; count]);
+        for j in 0..count {
+            let e = elementary::exp(spreading * step * j as f64);
+            offset[j] = 0.5 / spreading * (e - 1.0 / e);
+            weight[j] = 0.5 * step * (e + 1.0 / e);
+        }
+        Self { offset, weight }
     }
 }
 
-/// An unnormalised integral over part of the line, and its moments in u = 1 − m
-/// (u = 1 + m on the side of negative m).
-#[derive(Clone, Copy, Debug)]
-struct Part {
+/// Unnormalised integrals over part of the line in several fields, and their
+/// moments in u = 1 − m (u = 1 + m on the side of negative m).
+struct Parts {
     /// ln of the integral relative to the corner m = 1 (m = −1).
-    ln_mass: f64,
-    gap: f64,
-    variance: f64,
-    one_minus_m2: f64,
+    ln_mass: Lanes,
+    gap: Lanes,
+    variance: Lanes,
+    one_minus_m2: Lanes,
 }
 
-impl Part {
-    const EMPTY: Self =
-        Self { ln_mass: f64::NEG_INFINITY, gap: 0.0, variance: 0.0, one_minus_m2: 0.0 };
-
-    fn moments(self) -> Moments {
+impl Parts {
+    fn moments(&self, i: usize) -> Moments {
         Moments {
-            ln_z_from_corner: self.ln_mass,
-            gap: self.gap,
-            variance: self.variance,
-            one_minus_m2: self.one_minus_m2,
+            ln_z_from_corner: self.ln_mass[i],
+            gap: self.gap[i],
+            variance: self.variance[i],
+            one_minus_m2: self.one_minus_m2[i],
         }
     }
 
-    /// This part together with one on the other side of 0, whose corner lies
+    /// These parts together with those on the other side of 0, whose corner lies
     /// e^{−2B} lower.
-    fn with_other_side(self, other: Self, field: f64) -> Moments {
-        let ratio = (other.ln_mass - 2.0 * field - self.ln_mass).exp();
+    fn with_other_side(&self, other: &Self, fields: &Lanes, i: usize) -> Moments {
+        let ratio = (other.ln_mass[i] - 2.0 * fields[i] - self.ln_mass[i]).exp();
         let (here, there) = (1.0 / (1.0 + ratio), ratio / (1.0 + ratio));
-        let other_gap = 2.0 - other.gap;
-        let distance = other_gap - self.gap;
+        let other_gap = 2.0 - other.gap[i];
+        let distance = other_gap - self.gap[i];
         Moments {
-            ln_z_from_corner: self.ln_mass + ratio.ln_1p(),
-            gap: here * self.gap + there * other_gap,
-            variance: here * self.variance
-                + there * other.variance
+            ln_z_from_corner: self.ln_mass[i] + ratio.ln_1p(),
+            gap: here * self.gap[i] + there * other_gap,
+            variance: here * self.variance[i]
+                + there * other.variance[i]
                 + here * there * distance * distance,
-            one_minus_m2: here * self.one_minus_m2 + there * other.one_minus_m2,
+            one_minus_m2: here * self.one_minus_m2[i] + there * other.one_minus_m2[i],
         }
     }
 }
 
-/// Running sums of one part, relative to a reference point.
-struct Accumulator {
-    reference_gap: f64,
-    total: [f64; LANES],
-    offset: [f64; LANES],
-    offset2: [f64; LANES],
-    one_minus_m2: [f64; LANES],
+/// Running sums in several fields, each relative to its own reference point.
+struct Sums {
+    total: Lanes,
+    offset: Lanes,
+    offset2: Lanes,
+    one_minus_m2: Lanes,
 }
 
-impl Accumulator {
+impl Sums {
     #[inline(always)]
-    fn new(reference_gap: f64) -> Self {
+    fn new() -> Self {
         let zero = [0.0; LANES];
-        Self { reference_gap, total: zero, offset: zero, offset2: zero, one_minus_m2: zero }
-    }
-
-    /// Adds nodes θ with quadrature weights `jacobian`; answers the weight of the last.
-    #[inline(always)]
-    fn add<const ENTROPY: bool>(
-        &mut self,
-        site: &Site,
-        field: f64,
-        reference: &Place,
-        theta: &[f64; LANES],
-        jacobian: &[f64; LANES],
-    ) -> f64 {
-        let (a, c) = (site.stiffness, site.entropy);
-        let slope = field - a;
-        let (mut weight, mut gap, mut one_minus_m2) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-        for i in 0..LANES {
-            let place = Place::at::<ENTROPY>(theta[i]);
-            let moved = place.gap - reference.gap;
-            let mut exponent = -moved * (slope + 0.5 * a * (place.gap + reference.gap));
-            if ENTROPY {
-                exponent += c * (place.entropy - reference.entropy);
-            }
-            weight[i] = elementary::exp(exponent) * place.one_minus_m2 * jacobian[i];
-            gap[i] = place.gap - self.reference_gap;
-            one_minus_m2[i] = place.one_minus_m2;
-        }
-        for i in 0..LANES {
-            self.total[i] += weight[i];
-            self.offset[i] += weight[i] * gap[i];
-            self.offset2[i] += weight[i] * gap[i] * gap[i];
-            self.one_minus_m2[i] += weight[i] * one_minus_m2[i];
-        }
-        weight[LANES - 1]
+        Self { total: zero, offset: zero, offset2: zero, one_minus_m2: zero }
     }
 
     #[inline(always)]
-    fn finish(&self, ln_reference: f64) -> Part {
-        let sum = |lanes: &[f64; LANES]| lanes.iter().sum::<f64>();
-        let total = sum(&self.total);
-        let offset = sum(&self.offset) / total;
-        Part {
-            ln_mass: ln_reference + total.ln(),
-            gap: self.reference_gap + offset,
-            variance: sum(&self.offset2) / total - offset * offset,
-            one_minus_m2: sum(&self.one_minus_m2) / total,
+    fn add(&mut self, i: usize, weight: f64, moved: f64, one_minus_m2: f64) {
+        self.total[i] += weight;
+        self.offset[i] += weight * moved;
+        self.offset2[i] += weight * moved * moved;
+        self.one_minus_m2[i] += weight * one_minus_m2;
+    }
+
+    /// The parts, for nodes `scale` times the tabulated steps apart.
+    #[inline(always)]
+    fn finish(&self, site: &Site, fields: &Lanes, at: &References, scale: &Lanes) -> Parts {
+        let zero = [0.0; LANES];
+        let mut parts = Parts { ln_mass: zero, gap: zero, variance: zero, one_minus_m2: zero };
+        for i in 0..LANES {
+            let inverse = 1.0 / self.total[i];
+            let offset = self.offset[i] * inverse;
+            parts.ln_mass[i] = site.corner_exponent(&at.place(i), fields[i])
+                + elementary::ln(self.total[i] * scale[i]);
+            parts.gap[i] = at.gap[i] + offset;
+            parts.variance[i] = self.offset2[i] * inverse - offset * offset;
+            parts.one_minus_m2[i] = self.one_minus_m2[i] * inverse;
         }
+        parts
+    }
+}
+
+/// The points of reference of several fields.
+struct References {
+    gap: Lanes,
+    one_minus_m2: Lanes,
+    entropy: Lanes,
+}
+
+impl References {
+    #[inline(always)]
+    fn at<const ENTROPY: bool>(theta: &Lanes) -> Self {
+        let zero = [0.0; LANES];
+        let mut references = Self { gap: zero, one_minus_m2: zero, entropy: zero };
+        for (i, theta) in theta.iter().enumerate() {
+            let place = Place::at::<ENTROPY>(*theta);
+            references.gap[i] = place.gap;
+            references.one_minus_m2[i] = place.one_minus_m2;
+            references.entropy[i] = place.entropy;
+        }
+        references
+    }
+
+    #[inline(always)]
+    fn place(&self, i: usize) -> Place {
+        Place { gap: self.gap[i], one_minus_m2: self.one_minus_m2[i], entropy: self.entropy[i] }
+    }
+
+    /// Whether no weight is worth adding any more.
+    #[inline(always)]
+    fn outweigh(&self, weights: &Lanes) -> bool {
+        let mut open = 0_u64;
+        for (weight, size) in weights.iter().zip(&self.one_minus_m2) {
+            open |= u64::from(*weight > NEGLIGIBLE * size);
+        }
+        open == 0
     }
 }
 
@@ -212,6 +245,42 @@ impl Place {
             one_minus_m2: 2.0 * near * share,
             entropy,
         }
+    }
+}
+
+/// Nodes from the bottom of a shallow valley outwards, on the side θ ≥ 0.
+struct Valley {
+    theta: Vec<f64>,
+    gap: Vec<f64>,
+    one_minus_m2: Vec<f64>,
+    entropy: Vec<f64>,
+    /// Quadrature weight times 1 − m².
+    weight: Vec<f64>,
+}
+
+impl Valley {
+    #[inline(always)]
+    fn new<const ENTROPY: bool>(
+        site: &Site,
+        turning_point: &TurningPoint,
+        resolution: f64,
+    ) -> Self {
+        let mode = site.mode(0.0, turning_point, f64::NAN).unwrap_or(0.0);
+        let scale = VALLEY_SPACING * (site.width(mode) / 0.5).min(1.0);
+        let Steps { offset: mut theta, mut weight } =
+            Steps::new(1.0 / resolution, VALLEY_SPREADING, VALLEY_REACH);
+        let count = theta.len();
+        let (mut gap, mut one_minus_m2, mut entropy) =
+            (vec![0.0; count], vec![0.0; count], vec![0.0; count]);
+        for j in 0..count {
+            theta[j] *= scale;
+            let place = Place::at::<ENTROPY>(theta[j]);
+            gap[j] = place.gap;
+            one_minus_m2[j] = place.one_minus_m2;
+            entropy[j] = place.entropy;
+            weight[j] *= scale * place.one_minus_m2;
+        }
+        Self { theta, gap, one_minus_m2, entropy, weight }
     }
 }
 
@@ -349,56 +418,165 @@ impl Site {
             + self.entropy * place.entropy
     }
 
-    /// The integral outwards from `centre`, with nodes `width` · step apart
-    /// there, down to θ = `floor`. It falls on both sides from a distance
-    /// `hill` on.
+    /// The exponent −A m²/2 + B m + c S at a place, relative to another.
     #[inline(always)]
-    fn outwards<const ENTROPY: bool>(
+    fn exponent_from<const ENTROPY: bool>(
         &self,
-        field: f64,
-        centre: f64,
-        width: f64,
-        floor: f64,
-        hill: f64,
+        place: &Place,
         reference: &Place,
-        steps: &Steps,
-    ) -> Part {
-        let mut sums = Accumulator::new(reference.gap);
-        let negligible = NEGLIGIBLE * reference.one_minus_m2;
+        field: f64,
+    ) -> f64 {
+        let a = self.stiffness;
+        let moved = place.gap - reference.gap;
+        let exponent = -moved * ((field - a) + 0.5 * a * (place.gap + reference.gap));
+        if ENTROPY {
+            exponent + self.entropy * (place.entropy - reference.entropy)
+        } else {
+            exponent
+        }
+    }
+
+    /// The modes beyond the turning point in fields of either sign, and the
+    /// widths there; the turning point itself where there is no mode. All lanes
+    /// search together until the slowest has come within a fifth of its width.
+    #[inline(always)]
+    fn modes(&self, fields: &Lanes, turning_point: &TurningPoint) -> (Lanes, Lanes) {
+        let (a, c) = (self.stiffness, self.entropy);
+        let firmness = (a + c + 2.0).max(1e-9);
+        let (mut low, mut high) = ([turning_point.theta; LANES], [0.0; LANES]);
+        let mut theta = [0.0; LANES];
+        for i in 0..LANES {
+            // sinh 2θ ≤ B + |A|, because A tanh θ ≥ −|A| and cθ ≥ 0.
+            let reach = fields[i].max(0.0) + (-a).max(0.0);
+            high[i] = 0.5 * elementary::ln(2.0 * reach + 1.0) + 1e-9;
+            // Far from the corner the pull is nearly linear in m, and close to it
+            // what the stiffness leaves is balanced by sinh 2θ.
+            let m = fields[i] / firmness;
+            let inside = 0.5 * elementary::ln((1.0 + m.abs()) / (1.0 - m.min(0.8)));
+            let outside = 0.5 * elementary::ln(2.0 * (fields[i] - a).max(0.0) + 2.0);
+            let guess = if m.abs() < 0.8 { inside } else { outside };
+            theta[i] = guess.clamp(low[i].min(high[i]), high[i]);
+        }
+        for _ in 0..100 {
+            let mut open = 0_u64;
+            for i in 0..LANES {
+                let h = Hyperbolic::at(theta[i]);
+                let pull = self.pull(theta[i], &h, fields[i]);
+                let outwards = pull > 0.0;
+                low[i] = if outwards { theta[i] } else { low[i] };
+                high[i] = if outwards { high[i] } else { theta[i] };
+                let restoring = self.restoring(&h);
+                let newton = theta[i] + pull / restoring;
+                let within = newton > low[i] && newton < high[i];
+                let next = if within { newton } else { 0.5 * (low[i] + high[i]) };
+                let moved = next - theta[i];
+                theta[i] = next;
+                let far = moved * moved * restoring.abs() * h.sech2 > 0.04;
+                open |= u64::from(far && high[i] - low[i] > 1e-12 * (1.0 + high[i]));
+            }
+            if open == 0 {
+                break;
+            }
+        }
+        let mut width = [0.0; LANES];
+        for i in 0..LANES {
+            let none = turning_point.pull + fields[i] <= 0.0;
+            theta[i] = if none { turning_point.theta } else { theta[i] };
+            width[i] = self.width(theta[i]);
+        }
+        (theta, width)
+    }
+
+    /// The integrals outwards from the modes, down to θ = `floor`.
+    #[inline(always)]
+    fn peaks<const ENTROPY: bool>(
+        &self,
+        fields: &Lanes,
+        turning_point: &TurningPoint,
+        floor: f64,
+        resolution: f64,
+    ) -> Parts {
+        let (mode, width) = self.modes(fields, turning_point);
+        // Narrow peaks are nearly Gaussian and need fewer nodes.
+        let widest = width.iter().fold(0.0, |a: f64, b| a.max(*b));
+        let step = STEP * (NARROW / widest).clamp(1.0, COARSEST);
+        let steps = Steps::new(step / resolution, SPREADING, REACH);
+        let references = References::at::<ENTROPY>(&mode);
+        let mut sums = Sums::new();
         for side in [1.0, -1.0] {
-            let mut start = if side > 0.0 { 0 } else { 1 };
-            while start + LANES <= steps.sinh.len() {
-                let mut theta = [0.0; LANES];
-                let mut jacobian = [0.0; LANES];
-                for i in 0..LANES {
-                    theta[i] = centre + side * width * steps.sinh[start + i];
-                    jacobian[i] = if theta[i] > floor { steps.cosh[start + i] } else { 0.0 };
+            let from = if side > 0.0 { 0 } else { 1 };
+            let offsets = steps.offset[from..].chunks_exact(STRIDE);
+            let jacobians = steps.weight[from..].chunks_exact(STRIDE);
+            for (offsets, jacobians) in offsets.zip(jacobians) {
+                let mut weight = [0.0; LANES];
+                for (offset, jacobian) in offsets.iter().zip(jacobians) {
+                    for i in 0..LANES {
+                        let theta = mode[i] + side * width[i] * offset;
+                        let place = Place::at::<ENTROPY>(theta);
+                        let reference = references.place(i);
+                        let exponent = self.exponent_from::<ENTROPY>(&place, &reference, fields[i]);
+                        let jacobian = if theta > floor { *jacobian } else { 0.0 };
+                        weight[i] = elementary::exp(exponent) * place.one_minus_m2 * jacobian;
+                        sums.add(i, weight[i], place.gap - reference.gap, place.one_minus_m2);
+                    }
                 }
-                let outermost = sums.add::<ENTROPY>(self, field, reference, &theta, &jacobian);
-                start += LANES;
-                if outermost < negligible && (theta[LANES - 1] - centre).abs() > hill {
+                if references.outweigh(&weight) {
                     break;
                 }
             }
         }
-        sums.finish(self.corner_exponent(reference, field) + (steps.step * width).ln())
+        sums.finish(self, fields, &references, &width)
     }
 
-    /// The integral outwards from a mode.
+    /// The integrals outwards from the bottom of a valley, whose nodes are the
+    /// same in all fields.
     #[inline(always)]
-    fn peak<const ENTROPY: bool>(&self, field: f64, mode: f64, floor: f64, steps: &Steps) -> Part {
-        let reference = Place::at::<ENTROPY>(mode);
-        self.outwards::<ENTROPY>(field, mode, self.width(mode), floor, 0.0, &reference, steps)
+    fn across<const ENTROPY: bool>(
+        &self,
+        fields: &Lanes,
+        turning_point: &TurningPoint,
+        valley: &Valley,
+    ) -> Parts {
+        let (mode, _) = self.modes(fields, turning_point);
+        let hill = mode.iter().fold(0.0, |a: f64, b| a.max(*b));
+        let references = References::at::<ENTROPY>(&mode);
+        let mut sums = Sums::new();
+        for side in [1.0, -1.0] {
+            let mut start = if side > 0.0 { 0 } else { 1 };
+            while start + STRIDE <= valley.theta.len() {
+                let mut weight = [0.0; LANES];
+                for j in start..start + STRIDE {
+                    let near = valley.gap[j];
+                    let place = Place {
+                        gap: if side > 0.0 { near } else { 2.0 - near },
+                        one_minus_m2: valley.one_minus_m2[j],
+                        entropy: valley.entropy[j],
+                    };
+                    for i in 0..LANES {
+                        let reference = references.place(i);
+                        let exponent = self.exponent_from::<ENTROPY>(&place, &reference, fields[i]);
+                        weight[i] = elementary::exp(exponent) * valley.weight[j];
+                        sums.add(i, weight[i], place.gap - reference.gap, place.one_minus_m2);
+                    }
+                }
+                if valley.theta[start] > hill && references.outweigh(&weight) {
+                    break;
+                }
+                start += STRIDE;
+            }
+        }
+        sums.finish(self, fields, &references, &[1.0; LANES])
     }
 
-    /// The integral over θ > 0 in a field of either sign.
+    /// ln of the integral over θ > 0, relative to the corner m = 1, in a field of
+    /// either sign.
     #[inline(always)]
-    fn half<const ENTROPY: bool>(
+    fn ln_half<const ENTROPY: bool>(
         &self,
         field: f64,
         turning_point: &TurningPoint,
         refinement: f64,
-    ) -> Part {
+    ) -> f64 {
         let (nodes, weights) = &*LEGENDRE;
         let mode = self.mode(field, turning_point, f64::NAN).unwrap_or(0.0);
         let at_zero = self.exponent(0.0, field);
@@ -406,7 +584,7 @@ impl Site {
         let top = at_zero.max(at_mode);
         let start = if at_mode >= at_zero { mode } else { 0.0 };
         let reference = Place::at::<ENTROPY>(start);
-        let mut sums = Accumulator::new(reference.gap);
+        let mut total = [0.0; LANES];
         for side in [1.0, -1.0] {
             let mut from = start;
             loop {
@@ -426,16 +604,15 @@ impl Site {
                 let length = 0.8_f64.min(3.0 / bend.sqrt()).min(6.0 / slope) / refinement;
                 let to = (from + side * length).max(0.0);
                 let (middle, half) = (0.5 * (from + to), 0.5 * (to - from).abs());
-                let (mut theta, mut jacobian) = ([0.0; LANES], [0.0; LANES]);
                 for i in 0..LANES {
-                    theta[i] = middle + half * nodes[i];
-                    jacobian[i] = half * weights[i];
+                    let place = Place::at::<ENTROPY>(middle + half * nodes[i]);
+                    let exponent = self.exponent_from::<ENTROPY>(&place, &reference, field);
+                    total[i] += half * weights[i] * elementary::exp(exponent) * place.one_minus_m2;
                 }
-                sums.add::<ENTROPY>(self, field, &reference, &theta, &jacobian);
                 from = to;
             }
         }
-        sums.finish(self.corner_exponent(&reference, field))
+        self.corner_exponent(&reference, field) + total.iter().sum::<f64>().ln()
     }
 
     /// Moments in the fields `fields`, which are best given in rising order.
@@ -478,46 +655,61 @@ fn all_moments<const ENTROPY: bool>(
     resolution: f64,
     out: &mut Vec<Moments>,
 ) {
-    let steps = Steps::new(0.16 / resolution, SPREADING, 20.0);
-    let shape = site.shape();
     let turning_point = site.turning_point();
+    let shape = site.shape();
+    let valley = (shape == Shape::ShallowValley)
+        .then(|| Valley::new::<ENTROPY>(site, &turning_point, resolution));
     // Below this field there is a second mode, on the other side.
     let two_modes = turning_point.pull;
-    let valley = (shape == Shape::ShallowValley).then(|| {
-        let mode = site.mode(0.0, &turning_point, f64::NAN).unwrap_or(0.0);
-        let narrow = (site.width(mode) / 0.5).min(1.0);
-        (Steps::new(1.0 / resolution, VALLEY_SPREADING, 200.0), VALLEY_SPACING * narrow)
-    });
-    let (mut guess, mut other_guess) = (f64::NAN, f64::NAN);
-    let mut before = (0.0, f64::INFINITY);
-    for &signed in fields {
-        let field = signed.abs();
-        // The mode moves by dB over the restoring force. At B = 0 a single one sits at 0.
-        let predicted = guess + (field - before.0) / before.1;
-        guess = site.mode(field, &turning_point, predicted).unwrap_or(0.0);
-        before = (field, site.restoring(&Hyperbolic::at(guess)).abs());
-        out.push(match &valley {
-            Some((steps, width)) if field < two_modes => {
-                let reference = Place::at::<ENTROPY>(guess);
-                let everywhere = f64::NEG_INFINITY;
-                site.outwards::<ENTROPY>(field, 0.0, *width, everywhere, guess, &reference, steps)
-                    .moments()
-            }
-            None if field < two_modes => {
-                // Each side of a deep valley is integrated alone.
-                let here = site.peak::<ENTROPY>(field, guess, 0.0, &steps);
-                match site.mode(-field, &turning_point, other_guess).filter(|_| field < 25.0) {
-                    Some(mode) => {
-                        other_guess = mode;
-                        let other = site.peak::<ENTROPY>(-field, mode, 0.0, &steps);
-                        here.with_other_side(other, field)
-                    }
-                    None => here.moments(),
-                }
-            }
-            _ => site.peak::<ENTROPY>(field, guess, f64::NEG_INFINITY, &steps).moments(),
-        });
+    let (double, single): (Vec<usize>, Vec<usize>) =
+        (0..fields.len()).partition(|&k| fields[k].abs() < two_modes);
+    out.resize(fields.len(), Moments::default());
+    for indices in single.chunks(LANES) {
+        let block = gather(fields, indices);
+        let parts = site.peaks::<ENTROPY>(&block, &turning_point, f64::NEG_INFINITY, resolution);
+        for (i, &k) in indices.iter().enumerate() {
+            out[k] = parts.moments(i);
+        }
     }
+    for indices in double.chunks(LANES) {
+        let block = gather(fields, indices);
+        if let Some(valley) = &valley {
+            let parts = site.across::<ENTROPY>(&block, &turning_point, valley);
+            for (i, &k) in indices.iter().enumerate() {
+                out[k] = parts.moments(i);
+            }
+            continue;
+        }
+        // Each side of a deep valley is integrated alone.
+        let here = site.peaks::<ENTROPY>(&block, &turning_point, 0.0, resolution);
+        // The other side holds e^{−2B}, against a variance of about 1/(A² + B²) here.
+        let farthest = 20.0 + (1.0 - site.stiffness).ln();
+        let matters = |field: f64| field < farthest;
+        if !block.iter().any(|field| matters(*field)) {
+            for (i, &k) in indices.iter().enumerate() {
+                out[k] = here.moments(i);
+            }
+            continue;
+        }
+        let other = site.peaks::<ENTROPY>(&block.map(|b| -b), &turning_point, 0.0, resolution);
+        for (i, &k) in indices.iter().enumerate() {
+            out[k] = if matters(block[i]) && turning_point.pull > block[i] {
+                here.with_other_side(&other, &block, i)
+            } else {
+                here.moments(i)
+            };
+        }
+    }
+}
+
+/// The sizes of some of the fields; the last of them fills up the block.
+#[inline(always)]
+fn gather(fields: &[f64], indices: &[usize]) -> Lanes {
+    let mut block = [fields[indices[indices.len() - 1]].abs(); LANES];
+    for (b, &k) in block.iter_mut().zip(indices) {
+        *b = fields[k].abs();
+    }
+    block
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
@@ -530,9 +722,8 @@ fn all_sign_probabilities<const ENTROPY: bool>(
     let turning_point = site.turning_point();
     for &signed in fields {
         let field = signed.abs();
-        let with = site.half::<ENTROPY>(field, &turning_point, resolution).ln_mass;
-        let against =
-            site.half::<ENTROPY>(-field, &turning_point, resolution).ln_mass - 2.0 * field;
+        let with = site.ln_half::<ENTROPY>(field, &turning_point, resolution);
+        let against = site.ln_half::<ENTROPY>(-field, &turning_point, resolution) - 2.0 * field;
         let total = with.max(against) + (-(with - against).abs()).exp().ln_1p();
         let (minor, major) = (against - total, with - total);
         out.push(if signed >= 0.0 { (minor, major) } else { (major, minor) });
