@@ -15,8 +15,10 @@ use crate::anchor::{Anchor, ThetaGrid};
 use crate::overlaps::{Conjugates, Overlaps, Resolution};
 use crate::site::{Moments, Site};
 
-/// Gaussian tails are cut at this many standard deviations.
+/// Gaussian tails are cut at this many standard deviations above the mean.
 const REACH: f64 = 9.0;
+/// And below it, where rare fields turn a weight against its teacher.
+const REACH_BELOW: f64 = 11.0;
 
 /// The law of B.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +76,7 @@ impl<'a> Fields<'a> {
     /// A grid fit for averages of functions of the site measure.
     pub fn grid(&self, site: &Site, purpose: Purpose, resolution: Resolution) -> FieldGrid {
         let (mut low, mut high) =
-            (self.mean - REACH * self.deviation, self.mean + REACH * self.deviation);
+            (self.mean - REACH_BELOW * self.deviation, self.mean + REACH * self.deviation);
         let mut smooth = self.deviation;
         if let Some(anchor) = self.mixing() {
             let (from, to) = anchor.support();
@@ -89,32 +91,29 @@ impl<'a> Fields<'a> {
         let mut spacing = 0.6 * smooth;
         match purpose {
             Purpose::Moments => {
-                // Without stiffness the entropy alone holds the magnetisation back.
-                if (firmness < 30.0 || a < 4.0) && switch < smooth {
+                // Around B = 0 the magnetisation switches, unless it is stiff enough to
+                // follow the field up to the corner. (A cluster wider than the law of the
+                // field adds few nodes, so it need not be taken away.)
+                if firmness < 30.0 || a < 4.0 {
                     clusters.push(Cluster { centre: 0.0, scale: switch });
                 }
-                // Two modes trade places like tanh B, which has poles at ±iπ/2; in the
-                // square of the variance they are of fourth order.
-                if firmness < 1.0 && smooth <= switch {
-                    spacing = spacing.min(0.27 * switch);
-                }
                 // Where the magnetisation saturates, on the scale of its fluctuation.
-                let corner = (a.max(0.0) + 2.0).sqrt() + 0.5 * site.entropy;
-                if a > 4.0 && corner < smooth {
+                if a > 4.0 {
+                    let corner = (a + 2.0).sqrt() + 0.5 * site.entropy;
                     clusters.push(Cluster { centre: a, scale: corner });
                     clusters.push(Cluster { centre: -a, scale: corner });
                 }
             }
             Purpose::Densities => {
-                // Whether a weight has flipped is decided around B = 0, however rare that is.
-                low = low.min(-15.0 * switch);
+                // Whether a weight has flipped is decided around B = 0, however rare that
+                // is; to the left of it the density must fall by e^{−40} once more.
+                let (mean, variance) = (self.mean, self.deviation * self.deviation);
+                low = low.min(mean - (mean * mean + 80.0 * variance).sqrt()).min(-15.0 * switch);
                 high = high.max(15.0 * switch);
                 if firmness >= 0.0 {
                     spacing = 0.5 * smooth.min(switch);
                 }
-                if switch < smooth {
-                    clusters.push(Cluster { centre: 0.0, scale: switch });
-                }
+                clusters.push(Cluster { centre: 0.0, scale: switch });
             }
         }
         clusters.retain(|c| c.centre > low - 10.0 * c.scale && c.centre < high + 10.0 * c.scale);
