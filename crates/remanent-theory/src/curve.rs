@@ -19,7 +19,7 @@ use crate::fields::site_averages;
 use crate::overlaps::{Conjugates, Overlaps, Resolution};
 use crate::task::{Coordinates, Task, from_coordinates, to_coordinates};
 
-/// Coordinates of a point of the curve: (asinh A, ln q̂_0, ln r̂, ln α).
+/// Coordinates of a point of the curve: those of the conjugates, and ln α.
 pub type CurvePoint = Point<4>;
 
 /// Which part of the curve a solution lies on.
@@ -126,6 +126,8 @@ const CORNER_FIELDS: f64 = 1e8;
 enum Care {
     /// Coarse quadrature, long steps: to find one's way.
     Quick,
+    /// Less coarse quadrature: where the first was not smooth enough to follow.
+    Better,
     /// Full quadrature, long steps: where coarse quadrature cannot tell.
     Exact,
     /// Full quadrature, short steps: for drawing.
@@ -136,6 +138,7 @@ impl Care {
     fn resolution(self, wanted: Resolution) -> Resolution {
         match self {
             Self::Quick => Resolution(wanted.0.min(1.0) * Resolution::COARSE.0),
+            Self::Better => Resolution(wanted.0.min(1.0) * 1.7 * Resolution::COARSE.0),
             Self::Exact | Self::Drawn => wanted,
         }
     }
@@ -147,7 +150,7 @@ impl Care {
             max_step: if drawn { 0.5 } else { 3.0 },
             min_step: 1e-5,
             tolerance: match self {
-                Self::Quick => 1e-4,
+                Self::Quick | Self::Better => 1e-4,
                 Self::Exact => 1e-7,
                 Self::Drawn => 1e-11,
             },
@@ -224,9 +227,12 @@ impl<'a> Curve<'a> {
     /// Traces the curve from α → 0 to beyond `alpha`; results will be computed
     /// at `resolution`. `None` if not even a start can be found.
     pub fn trace(task: Task<'a>, alpha: f64, resolution: Resolution) -> Option<Self> {
-        let mut strands = strands(&task, alpha, Care::Quick, resolution);
-        if strands.iter().any(Strand::is_undecided) {
-            strands = self::strands(&task, alpha, Care::Exact, resolution);
+        let mut strands = vec![];
+        for care in [Care::Quick, Care::Better, Care::Exact] {
+            strands = self::strands(&task, alpha, care, resolution);
+            if !strands.iter().any(Strand::is_undecided) {
+                break;
+            }
         }
         (!strands.is_empty()).then_some(Self { task, resolution, strands })
     }

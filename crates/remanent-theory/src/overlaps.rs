@@ -71,7 +71,7 @@ impl Resolution {
     /// The default: results good to better than 1e-9.
     pub const STANDARD: Self = Self(1.0);
     /// Enough to find one's way along a curve: about 1e-4.
-    pub const COARSE: Self = Self(0.4);
+    pub const COARSE: Self = Self(0.3);
 
     /// Twice the nodes in every direction.
     pub fn doubled(self) -> Self {

@@ -22,17 +22,19 @@ pub struct Task<'a> {
 }
 
 /// Coordinates of the conjugate parameters in which the solvers work:
-/// (asinh A, ln q̂_0, ln r̂). Each changes by order 1 where the physics does.
+/// (asinh(A/√(1 + q̂_0)), ln q̂_0, ln r̂). Each changes by order 1 where the physics
+/// does; a stiffness small against the spread of the fields counts as small.
 pub type Coordinates = [f64; 3];
 
 /// Conjugates from coordinates.
 pub fn from_coordinates(y: &Coordinates) -> Conjugates {
-    Conjugates { stiffness: y[0].sinh(), q_0_hat: y[1].exp(), r_hat: y[2].exp() }
+    let q_0_hat = y[1].exp();
+    Conjugates { stiffness: y[0].sinh() * (1.0 + q_0_hat).sqrt(), q_0_hat, r_hat: y[2].exp() }
 }
 
 /// Coordinates of conjugates.
 pub fn to_coordinates(c: &Conjugates) -> Coordinates {
-    [c.stiffness.asinh(), c.q_0_hat.ln(), c.r_hat.ln()]
+    [(c.stiffness / (1.0 + c.q_0_hat).sqrt()).asinh(), c.q_0_hat.ln(), c.r_hat.ln()]
 }
 
 /// One turn of the saddle-point equations.
@@ -90,15 +92,16 @@ impl Task<'_> {
     /// The same, if the turn from `y` is known.
     pub fn residual_of(&self, y: &Coordinates, ln_alpha: f64, turn: &Turn) -> Option<Coordinates> {
         let alpha = ln_alpha.exp();
+        let returned = to_coordinates(&Conjugates {
+            stiffness: alpha * turn.energy.stiffness,
+            q_0_hat: alpha * turn.energy.q_0_hat,
+            r_hat: alpha * turn.energy.r_hat,
+        });
         let first = match self.one_minus_q_star {
             Some(kappa) => (turn.site.overlaps.one_minus_q_d / kappa).ln(),
-            None => y[0] - (alpha * turn.energy.stiffness).asinh(),
+            None => y[0] - returned[0],
         };
-        let r = [
-            first,
-            y[1] - ln_alpha - turn.energy.q_0_hat.ln(),
-            y[2] - ln_alpha - turn.energy.r_hat.ln(),
-        ];
+        let r = [first, y[1] - returned[1], y[2] - returned[2]];
         r.iter().all(|v| v.is_finite()).then_some(r)
     }
 
