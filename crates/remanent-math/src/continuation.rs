@@ -195,9 +195,43 @@ pub fn advance<const M: usize>(
     })
 }
 
+/// Replaces the tangents inside a trace, which were extrapolated on the way, by
+/// those of the parabolas through each point and its two neighbours. These are
+/// averages of the two chords, so a coordinate that rises along both has a
+/// rising tangent too.
+fn centre_tangents<const M: usize>(points: &mut [Point<M>]) {
+    let positions: Vec<[f64; M]> = points.iter().map(|p| p.y).collect();
+    for i in 1..points.len().max(1) - 1 {
+        let (before, after) = (
+            axpy(&positions[i], -1.0, &positions[i - 1]),
+            axpy(&positions[i + 1], -1.0, &positions[i]),
+        );
+        let (a, b) = (dot(&before, &before), dot(&after, &after));
+        // Slopes of the chords, each weighted by the length of the other.
+        let tangent: [f64; M] =
+            std::array::from_fn(|k| before[k] * (b / a).sqrt() + after[k] * (a / b).sqrt());
+        let norm = dot(&tangent, &tangent).sqrt();
+        if norm > 0.0 {
+            points[i].tangent = tangent.map(|v| v / norm);
+            points[i].jacobian[M - 1] = points[i].tangent;
+        }
+    }
+}
+
 impl Tracer {
     /// Follows the curve from `start` until `stop` says so. The answer begins with `start`.
     pub fn trace<const M: usize>(
+        &self,
+        f: Equations<M>,
+        start: Point<M>,
+        stop: &mut dyn FnMut(&Point<M>) -> bool,
+    ) -> (Vec<Point<M>>, TraceEnd) {
+        let (mut points, end) = self.follow(f, start, stop);
+        centre_tangents(&mut points);
+        (points, end)
+    }
+
+    fn follow<const M: usize>(
         &self,
         f: Equations<M>,
         start: Point<M>,

@@ -129,7 +129,8 @@ fn solution_at(task: &Task, p: &CurvePoint, branch: Branch, resolution: Resoluti
     let jacobian = std::array::from_fn(|i| std::array::from_fn(|j| p.jacobian[i][j]));
     let outcome = if residual < 1e-9 { Outcome::Converged } else { Outcome::MaxIterations };
     let root = Root { x, residual, jacobian, outcome };
-    finish(task, p.y[3].exp(), &Found { branch, root }, resolution).0
+    let found = Found { branch, is_saddle: branch == Branch::Middle, root };
+    finish(task, p.y[3].exp(), &found, resolution).0
 }
 
 /// The folds of a curve, by rising α.

@@ -187,18 +187,15 @@ impl Chain {
         let (alpha, choice) = (self.alpha[t], self.choice[t]);
         let curve = Curve::trace(task, alpha, self.resolution);
         let found = curve.as_ref().map_or(vec![], |c| roots(c, alpha, self.resolution));
-        let chosen = curve
-            .as_ref()
-            .and_then(|c| choose(c, &found, alpha, choice, self.resolution))
-            .map(|f| (f.branch, finish(&task, alpha, f, self.resolution)));
+        let chosen = curve.as_ref().and_then(|c| choose(c, &found, alpha, choice, self.resolution));
         let other_solutions = found
             .iter()
-            .filter(|f| chosen.as_ref().is_none_or(|(b, _)| *b != f.branch))
+            .filter(|f| chosen.is_none_or(|c| !std::ptr::eq(c, *f)))
             .map(|f| finish(&task, alpha, f, self.resolution).0)
             .filter(Solution::is_converged)
             .collect();
         let (solution, left) = match chosen {
-            Some((_, finished)) => finished,
+            Some(found) => finish(&task, alpha, found, self.resolution),
             None => {
                 let why = curve.as_ref().map_or(crate::solution::Termination::LeftDomain, |c| {
                     why_none(c, alpha, choice)

@@ -30,7 +30,7 @@ pub enum Branch {
     Only,
     /// Connected to α → 0 without passing a fold.
     Poor,
-    /// Between folds: a saddle, never stable.
+    /// Between the first and the last fold: a saddle, unless there are more than two folds.
     Middle,
     /// Connected to α → ∞ without passing a fold.
     Good,
@@ -52,6 +52,8 @@ impl std::fmt::Display for Branch {
 pub struct Start {
     /// The branch.
     pub branch: Branch,
+    /// Whether α falls along the curve here (read from α → 0): such a solution is a saddle.
+    pub is_saddle: bool,
     /// Where to start.
     pub coordinates: Coordinates,
     /// The Jacobian there, by the first three coordinates.
@@ -116,6 +118,8 @@ const NEAR_FOLD: f64 = 0.012;
 /// Where the curve rises less steeply than this without turning, or turns
 /// back by less, a coarse trace cannot tell whether there are folds.
 const UNDECIDED: f64 = 0.004;
+/// Where ln α moves less than this per unit of length, folds are to be expected.
+const SLOW: f64 = 0.08;
 /// A strand whose ln α moves less than this per unit of length, at fields of
 /// more than `CORNER_FIELDS`, is on its way into the corner.
 const CORNER_SLOPE: f64 = 3e-4;
@@ -154,7 +158,11 @@ impl Care {
                 Self::Exact => 1e-7,
                 Self::Drawn => 1e-11,
             },
-            max_turn: if drawn { 0.15 } else { 0.5 },
+            max_turn: match self {
+                Self::Quick => 0.5,
+                Self::Better | Self::Exact => 0.3,
+                Self::Drawn => 0.15,
+            },
             max_points: 2000,
         }
     }
@@ -179,12 +187,25 @@ impl Strand {
             corner = p.y[1] > CORNER_FIELDS.ln() && p.tangent[3].abs() < CORNER_SLOPE;
             corner || p.y[3] > farthest || p.y[3] < lowest
         };
-        let (points, end) = care.tracer().trace(&mut f, first, &mut done);
+        let (mut points, end) = care.tracer().trace(&mut f, first, &mut done);
+        // Where α hardly moves, whether it rises or falls is worth a Jacobian.
+        for p in &mut points {
+            if p.tangent[3].abs() < SLOW && p.y[1] < CORNER_FIELDS.ln() - 6.0 {
+                *p = point_at(&mut f, p.y, &p.tangent, 1e-6).unwrap_or(*p);
+            }
+        }
         let end = match end {
             _ if corner => StrandEnd::Corner,
             TraceEnd::Stopped => StrandEnd::Reached,
             _ => StrandEnd::Lost,
         };
+        // A strand that comes down to where the other should have begun stands for it.
+        let whole = from_above && end == StrandEnd::Reached && points[points.len() - 1].y[3] < 0.0;
+        if whole {
+            points.reverse();
+            points.iter_mut().for_each(|p| p.tangent = p.tangent.map(|v| -v));
+        }
+        let from_above = from_above && !whole;
         let rises = |p: &CurvePoint| p.tangent[3] > 0.0;
         let turns: Vec<usize> =
             (0..points.len() - 1).filter(|&i| rises(&points[i]) != rises(&points[i + 1])).collect();
@@ -202,7 +223,16 @@ impl Strand {
             .turns
             .windows(2)
             .any(|pair| (self.rough_fold(pair[0]) - self.rough_fold(pair[1])).abs() < UNDECIDED);
-        nearly_turns || barely_turns || self.end == StrandEnd::Lost
+        // A chord much flatter than the tangents at both of its ends hides a pair of folds.
+        let hides_a_pair = self.points.windows(2).any(|w| {
+            let (a, b) = (&w[0], &w[1]);
+            let length = (0..4).map(|k| (b.y[k] - a.y[k]).powi(2)).sum::<f64>().sqrt();
+            let slope = (b.y[3] - a.y[3]) / length;
+            let (low, high) = (a.tangent[3].min(b.tangent[3]), a.tangent[3].max(b.tangent[3]));
+            b.y[1] < CORNER_FIELDS.ln() - 6.0
+                && ((low > 0.0 && slope < 0.3 * low) || (high < 0.0 && slope > 0.3 * high))
+        });
+        nearly_turns || barely_turns || hides_a_pair || self.end == StrandEnd::Lost
     }
 
     /// ln α of the fold after point i, within the trace's step.
@@ -265,6 +295,12 @@ impl<'a> Curve<'a> {
         }
     }
 
+    /// The branch behind `passed` folds, and whether it consists of saddles:
+    /// every second part of a strand does.
+    fn part(&self, strand: &Strand, passed: usize) -> (Branch, bool) {
+        (self.branch(strand, passed), passed % 2 == 1)
+    }
+
     fn equations(&self) -> impl FnMut(&[f64; 4]) -> Option<[f64; 4]> + '_ {
         |y: &[f64; 4]| equations(&self.task, y, self.resolution)
     }
@@ -304,14 +340,23 @@ impl<'a> Curve<'a> {
         advance(&mut self.equations(), &guess, 0.0, 1e-11)
     }
 
-    /// The fold between two points: where the tangent has no component along
-    /// ln α. A secant iteration along the curve.
+    /// The fold between two points: where the tangent has no component along ln α.
     fn locate_fold(&self, a: &CurvePoint, b: &CurvePoint) -> Option<Fold> {
-        let mut point = self.between(a, b, summit(a, b))?;
+        let guess = self.between(a, b, summit(a, b));
+        guess.and_then(|p| self.fold_near(p)).or_else(|| {
+            // A sharp fold is cornered first.
+            let slope = |x: f64| self.between(a, b, x).map_or(f64::NAN, |p| p.tangent[3]);
+            let x = scalar::root(slope, 0.0, 1.0, 1e-4)?;
+            self.fold_near(self.between(a, b, x)?)
+        })
+    }
+
+    /// A secant iteration along the curve.
+    fn fold_near(&self, mut point: CurvePoint) -> Option<Fold> {
         let mut f = self.equations();
         let mut bend = {
-            let ahead = advance(&mut f, &point, 0.02, 1e-10)?;
-            (ahead.tangent[3] - point.tangent[3]) / 0.02
+            let ahead = advance(&mut f, &point, 0.01, 1e-10)?;
+            (ahead.tangent[3] - point.tangent[3]) / 0.01
         };
         for _ in 0..20 {
             let along = (-point.tangent[3] / bend).clamp(-0.2, 0.2);
@@ -340,7 +385,7 @@ impl<'a> Curve<'a> {
                     starts.extend(self.starts_in_turn(strand, passed, target));
                     passed += 1;
                 } else if (a.y[3] - target) * (b.y[3] - target) <= 0.0 {
-                    starts.push(start_between(a, b, target, self.branch(strand, passed)));
+                    starts.push(start_between(a, b, target, self.part(strand, passed)));
                 }
             }
         }
@@ -351,7 +396,7 @@ impl<'a> Curve<'a> {
     fn starts_in_turn(&self, strand: &Strand, number: usize, target: f64) -> Vec<Start> {
         let i = strand.turns[number];
         let (a, b) = (&strand.points[i], &strand.points[i + 1]);
-        let branches = [self.branch(strand, number), self.branch(strand, number + 1)];
+        let parts = [self.part(strand, number), self.part(strand, number + 1)];
         // Interpolated, with a margin for its error.
         let summit = hermite(a, b, summit(a, b))[3];
         let margin = NEAR_FOLD + 0.5 * (summit - a.y[3]).abs().max((summit - b.y[3]).abs());
@@ -363,23 +408,23 @@ impl<'a> Curve<'a> {
         }
         let Some(fold) = self.fold(strand, number) else { return vec![] };
         if (fold.point.y[3] - target).abs() < NEAR_FOLD {
-            return self.starts_at_fold(&fold, target, branches);
+            return self.starts_at_fold(&fold, target, parts);
         }
         // Away from the fold itself, between it and the points on either side.
         let end = |p: &CurvePoint| (p.y[3] - target) * (fold.point.y[3] - target) <= 0.0;
-        let before = end(a).then(|| start_between(a, &fold.point, target, branches[0]));
-        let after = end(b).then(|| start_between(&fold.point, b, target, branches[1]));
+        let before = end(a).then(|| start_between(a, &fold.point, target, parts[0]));
+        let after = end(b).then(|| start_between(&fold.point, b, target, parts[1]));
         before.into_iter().chain(after).collect()
     }
 
     /// Near a fold ln α − ln α_f ≈ ½ bend · s²: two solutions on one side, none on the other.
-    fn starts_at_fold(&self, fold: &Fold, target: f64, branches: [Branch; 2]) -> Vec<Start> {
+    fn starts_at_fold(&self, fold: &Fold, target: f64, parts: [(Branch, bool); 2]) -> Vec<Start> {
         let s2 = 2.0 * (target - fold.point.y[3]) / fold.bend;
         if s2 < 0.0 {
             return vec![];
         }
         let mut f = self.equations();
-        let mut at = |s: f64, branch: Branch| {
+        let mut at = |s: f64, part: (Branch, bool)| {
             let p = advance(&mut f, &fold.point, s, 1e-9)?;
             // Newton along the curve, whose slope dlnα/ds is now known.
             let q = if p.tangent[3].abs() > 1e-6 {
@@ -388,17 +433,17 @@ impl<'a> Curve<'a> {
             } else {
                 p
             };
-            Some(start(branch, q.y, &q.jacobian))
+            Some(start(part, q.y, &q.jacobian))
         };
         let s = s2.sqrt();
-        let before = at(-s, branches[0]);
-        let after = at(s, branches[1]);
+        let before = at(-s, parts[0]);
+        let after = at(s, parts[1]);
         before.into_iter().chain(after).collect()
     }
 }
 
 /// The crossing of `target` between two points of the curve.
-fn start_between(a: &CurvePoint, b: &CurvePoint, target: f64, branch: Branch) -> Start {
+fn start_between(a: &CurvePoint, b: &CurvePoint, target: f64, part: (Branch, bool)) -> Start {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..40 {
         let middle = 0.5 * (low + high);
@@ -411,7 +456,7 @@ fn start_between(a: &CurvePoint, b: &CurvePoint, target: f64, branch: Branch) ->
     }
     let fraction = 0.5 * (low + high);
     let near = if fraction < 0.5 { a } else { b };
-    start(branch, hermite(a, b, fraction), &near.jacobian)
+    start(part, hermite(a, b, fraction), &near.jacobian)
 }
 
 /// The fraction of the way from `a` to `b` at which α is extremal.
@@ -436,9 +481,10 @@ fn strands(task: &Task, alpha: f64, care: Care, wanted: Resolution) -> Vec<Stran
     upward.into_iter().chain(downward).collect()
 }
 
-fn start(branch: Branch, y: [f64; 4], jacobian: &[[f64; 4]; 4]) -> Start {
+fn start(part: (Branch, bool), y: [f64; 4], jacobian: &[[f64; 4]; 4]) -> Start {
     Start {
-        branch,
+        branch: part.0,
+        is_saddle: part.1,
         coordinates: [y[0], y[1], y[2]],
         jacobian: std::array::from_fn(|i| std::array::from_fn(|j| jacobian[i][j])),
     }
@@ -497,7 +543,8 @@ fn constrained_stiffness(task: &Task, c: &Conjugates, resolution: Resolution) ->
 
 fn polished(task: &Task, c: Conjugates, alpha: f64, resolution: Resolution) -> Option<[f64; 4]> {
     let root = task.solve(alpha, to_coordinates(&c), None, resolution);
-    (root.residual < 1e-8).then_some([root.x[0], root.x[1], root.x[2], alpha.ln()])
+    // Coarse quadrature has noise of its own.
+    (root.residual < 1e-5).then_some([root.x[0], root.x[1], root.x[2], alpha.ln()])
 }
 
 /// The solution at an α so small that iterating the equations finds it.

@@ -162,21 +162,15 @@ pub(crate) fn choose<'f>(
         Choice::Good => on(Branch::Good),
         Choice::Middle => found.iter().find(|f| f.branch == Branch::Middle),
         Choice::Stable => {
-            let mut rivals = found.iter().filter(|f| f.branch != Branch::Middle);
-            let first = rivals.next()?;
-            let value = |f: &Found| f.minus_beta_f(curve.task(), alpha, resolution);
-            let mut best = first;
-            let mut rivals = rivals.peekable();
-            if rivals.peek().is_some() {
-                let mut best_value = value(first);
-                for f in rivals {
-                    let v = value(f);
-                    if v > best_value || best_value.is_nan() {
-                        (best, best_value) = (f, v);
-                    }
-                }
+            let rivals: Vec<&Found> = found.iter().filter(|f| !f.is_saddle).collect();
+            if let [only] = rivals.as_slice() {
+                return Some(only);
             }
-            Some(best)
+            let value = |f: &Found| {
+                let value = f.minus_beta_f(curve.task(), alpha, resolution);
+                if value.is_nan() { f64::NEG_INFINITY } else { value }
+            };
+            rivals.into_iter().max_by(|a, b| value(a).total_cmp(&value(b)))
         }
     }
 }

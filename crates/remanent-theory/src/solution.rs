@@ -134,6 +134,8 @@ impl Solution {
 pub struct Found {
     /// The branch.
     pub branch: Branch,
+    /// Whether it is a saddle between two other solutions.
+    pub is_saddle: bool,
     /// Where Newton's method ended.
     pub root: Root<3>,
 }
@@ -171,7 +173,7 @@ pub fn roots(curve: &Curve, alpha: f64, resolution: Resolution) -> Vec<Found> {
                 && linear::max_norm(&linear::axpy(&root.x, -1.0, &f.root.x)) < 1e-5
         });
         if !strayed && !twin {
-            found.push(Found { branch: start.branch, root });
+            found.push(Found { branch: start.branch, is_saddle: start.is_saddle, root });
         }
     }
     found
