@@ -373,30 +373,49 @@ impl<'a> Curve<'a> {
     }
 
     /// Starting points for all solutions at `alpha`, in the order of the
-    /// strands. Near a fold a solution may be started twice.
+    /// strands. Between two folds α is monotone, so each part of a strand has
+    /// one solution at most.
     pub fn starts(&self, alpha: f64) -> Vec<Start> {
-        let target = alpha.ln();
-        let mut starts = Vec::new();
-        for strand in &self.strands {
-            let mut passed = 0;
-            for (i, pair) in strand.points.windows(2).enumerate() {
-                let (a, b) = (&pair[0], &pair[1]);
-                if strand.turns.get(passed) == Some(&i) {
-                    starts.extend(self.starts_in_turn(strand, passed, target));
-                    passed += 1;
-                } else if (a.y[3] - target) * (b.y[3] - target) <= 0.0 {
-                    starts.push(start_between(a, b, target, self.part(strand, passed)));
-                }
-            }
-        }
-        starts
+        let of_strand = |strand: &Strand| {
+            let parts = 0..=strand.fold_count();
+            parts.filter_map(|k| self.start_in_part(strand, k, alpha.ln())).collect::<Vec<_>>()
+        };
+        self.strands.iter().flat_map(of_strand).collect()
     }
 
-    /// Crossings of `target` inside the step that contains a fold.
-    fn starts_in_turn(&self, strand: &Strand, number: usize, target: f64) -> Vec<Start> {
+    /// The crossing of `target` in the part of a strand behind `passed` folds.
+    fn start_in_part(&self, strand: &Strand, passed: usize, target: f64) -> Option<Start> {
+        let part = self.part(strand, passed);
+        let fold_before = passed.checked_sub(1).and_then(|n| self.fold_around(strand, n, target));
+        let fold_after = (passed < strand.fold_count())
+            .then(|| self.fold_around(strand, passed, target))
+            .flatten();
+        for (fold, side) in [(&fold_before, 1.0), (&fold_after, -1.0)] {
+            if let Some(fold) = fold
+                && (fold.point.y[3] - target).abs() < NEAR_FOLD
+            {
+                return self.start_at_fold(fold, side, target, part);
+            }
+        }
+        // The traced points of this part, and the folds at its ends if they matter.
+        let from = passed.checked_sub(1).map_or(0, |n| strand.turns[n] + 1);
+        let to = strand.turns.get(passed).map_or(strand.points.len() - 1, |t| *t);
+        let knots: Vec<&CurvePoint> = fold_before
+            .iter()
+            .map(|f| &f.point)
+            .chain(&strand.points[from..=to])
+            .chain(fold_after.iter().map(|f| &f.point))
+            .collect();
+        knots
+            .windows(2)
+            .find(|w| (w[0].y[3] - target) * (w[1].y[3] - target) <= 0.0)
+            .map(|w| start_between(w[0], w[1], target, part))
+    }
+
+    /// The fold `number`, if `target` may lie within the step that contains it.
+    fn fold_around(&self, strand: &Strand, number: usize, target: f64) -> Option<Fold> {
         let i = strand.turns[number];
         let (a, b) = (&strand.points[i], &strand.points[i + 1]);
-        let parts = [self.part(strand, number), self.part(strand, number + 1)];
         // Interpolated, with a margin for its error.
         let summit = hermite(a, b, summit(a, b))[3];
         let margin = NEAR_FOLD + 0.5 * (summit - a.y[3]).abs().max((summit - b.y[3]).abs());
@@ -404,41 +423,35 @@ impl<'a> Curve<'a> {
             .iter()
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
         if target < low - margin || target > high + margin {
-            return vec![];
+            return None;
         }
-        let Some(fold) = self.fold(strand, number) else { return vec![] };
-        if (fold.point.y[3] - target).abs() < NEAR_FOLD {
-            return self.starts_at_fold(&fold, target, parts);
-        }
-        // Away from the fold itself, between it and the points on either side.
-        let end = |p: &CurvePoint| (p.y[3] - target) * (fold.point.y[3] - target) <= 0.0;
-        let before = end(a).then(|| start_between(a, &fold.point, target, parts[0]));
-        let after = end(b).then(|| start_between(&fold.point, b, target, parts[1]));
-        before.into_iter().chain(after).collect()
+        self.fold(strand, number)
     }
 
-    /// Near a fold ln α − ln α_f ≈ ½ bend · s²: two solutions on one side, none on the other.
-    fn starts_at_fold(&self, fold: &Fold, target: f64, parts: [(Branch, bool); 2]) -> Vec<Start> {
+    /// Near a fold ln α − ln α_f ≈ ½ bend · s²: two solutions on one side, none on
+    /// the other. `side` says on which side of the fold along the strand.
+    fn start_at_fold(
+        &self,
+        fold: &Fold,
+        side: f64,
+        target: f64,
+        part: (Branch, bool),
+    ) -> Option<Start> {
         let s2 = 2.0 * (target - fold.point.y[3]) / fold.bend;
         if s2 < 0.0 {
-            return vec![];
+            return None;
         }
         let mut f = self.equations();
-        let mut at = |s: f64, part: (Branch, bool)| {
-            let p = advance(&mut f, &fold.point, s, 1e-9)?;
-            // Newton along the curve, whose slope dlnα/ds is now known.
-            let q = if p.tangent[3].abs() > 1e-6 {
-                let along = (target - p.y[3]) / p.tangent[3];
-                advance(&mut f, &p, along.clamp(-0.3 * s.abs(), 0.3 * s.abs()), 1e-9)?
-            } else {
-                p
-            };
-            Some(start(part, q.y, &q.jacobian))
+        let s = side * s2.sqrt();
+        let p = advance(&mut f, &fold.point, s, 1e-9)?;
+        // Newton along the curve, whose slope dlnα/ds is now known.
+        let q = if p.tangent[3].abs() > 1e-6 {
+            let along = (target - p.y[3]) / p.tangent[3];
+            advance(&mut f, &p, along.clamp(-0.3 * s.abs(), 0.3 * s.abs()), 1e-9)?
+        } else {
+            p
         };
-        let s = s2.sqrt();
-        let before = at(-s, parts[0]);
-        let after = at(s, parts[1]);
-        before.into_iter().chain(after).collect()
+        Some(start(part, q.y, &q.jacobian))
     }
 }
 

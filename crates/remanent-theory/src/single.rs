@@ -2,6 +2,7 @@
 //! without its self-overlap held fixed.
 
 use rayon::prelude::*;
+use remanent_math::newton::Outcome;
 
 use crate::curve::{Branch, Curve, StrandEnd};
 use crate::overlaps::Resolution;
@@ -168,7 +169,11 @@ pub(crate) fn choose<'f>(
             }
             let value = |f: &Found| {
                 let value = f.minus_beta_f(curve.task(), alpha, resolution);
-                if value.is_nan() { f64::NEG_INFINITY } else { value }
+                if value.is_nan() || f.root.outcome != Outcome::Converged {
+                    f64::NEG_INFINITY
+                } else {
+                    value
+                }
             };
             rivals.into_iter().max_by(|a, b| value(a).total_cmp(&value(b)))
         }

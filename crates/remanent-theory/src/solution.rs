@@ -166,15 +166,13 @@ fn free_energy(task: &Task, alpha: f64, c: &Conjugates, turn: &crate::task::Turn
 pub fn roots(curve: &Curve, alpha: f64, resolution: Resolution) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for start in curve.starts(alpha) {
-        let root = curve.task().solve(alpha, start.coordinates, Some(start.jacobian), resolution);
-        let strayed = linear::max_norm(&linear::axpy(&root.x, -1.0, &start.coordinates)) > 1.0;
-        let twin = found.iter().any(|f| {
-            f.branch == start.branch
-                && linear::max_norm(&linear::axpy(&root.x, -1.0, &f.root.x)) < 1e-5
-        });
-        if !strayed && !twin {
-            found.push(Found { branch: start.branch, is_saddle: start.is_saddle, root });
+        let mut root =
+            curve.task().solve(alpha, start.coordinates, Some(start.jacobian), resolution);
+        // A root far from its start lies on another branch.
+        if linear::max_norm(&linear::axpy(&root.x, -1.0, &start.coordinates)) > 1.0 {
+            root.outcome = Outcome::LeftDomain;
         }
+        found.push(Found { branch: start.branch, is_saddle: start.is_saddle, root });
     }
     found
 }

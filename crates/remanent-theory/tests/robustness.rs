@@ -25,7 +25,7 @@ fn assert_sound(s: &Solution, what: &str) {
 fn single_tasks_all_over_the_domain() {
     let stream = Stream::new(11, 1, 0, 0);
     for i in 0..40 {
-        let u = |k| stream.uniform(4 * i + k);
+        let u = |k: u32| stream.uniform(4 * i + k);
         let (alpha, beta) = (log_uniform(u(0), 0.01, 20.0), log_uniform(u(1), 0.1, 200.0));
         let prior = if u(2) < 0.3 { Prior::Uniform } else { Prior::None };
         let all = SingleTask::new(beta).unwrap().with_prior(prior).all(alpha).unwrap();
@@ -40,7 +40,7 @@ fn single_tasks_all_over_the_domain() {
 fn constrained_systems_up_to_a_millionth_from_one() {
     let stream = Stream::new(12, 1, 0, 0);
     for i in 0..40 {
-        let u = |k| stream.uniform(4 * i + k);
+        let u = |k: u32| stream.uniform(4 * i + k);
         let (alpha, beta) = (log_uniform(u(0), 0.01, 20.0), log_uniform(u(1), 0.1, 200.0));
         let q_star =
             if u(2) < 0.5 { 0.005 + 0.98 * u(3) } else { 1.0 - log_uniform(u(3), 1e-6, 0.1) };
@@ -54,7 +54,7 @@ fn constrained_systems_up_to_a_millionth_from_one() {
 fn chains_with_any_similarity_and_protection() {
     let stream = Stream::new(13, 1, 0, 0);
     for i in 0..30 {
-        let u = |k| stream.uniform(16 * i + k);
+        let u = |k: u32| stream.uniform(16 * i + k);
         let tasks = 2 + (3.0 * u(0)) as u32;
         let parameters = ChainParameters {
             alpha: (0..tasks).map(|t| log_uniform(u(4 + t), 0.03, 8.0)).collect(),
