@@ -22,7 +22,7 @@ pub struct Newton {
 impl Default for Newton {
     fn default() -> Self {
         Self {
-            tolerance: 1e-13,
+            tolerance: 1e-12,
             acceptable: 1e-10,
             max_iterations: 40,
             max_step: 0.7,
@@ -166,7 +166,7 @@ mod tests {
         let mut f = |x: &[f64; 2]| Some([x[0].exp() - x[1] - 1.0, x[0] * x[1] - 0.5]);
         let root = Newton::default().solve(&mut f, [1.0, 1.0], None);
         assert_eq!(root.outcome, Outcome::Converged);
-        assert!(root.residual <= 1e-13);
+        assert!(root.residual <= 1e-12);
     }
 
     #[test]

@@ -56,7 +56,9 @@ pub type JointMasses = Vec<[Vec<f64>; 2]>;
 pub struct Posterior {
     site: Site,
     grid: FieldGrid,
-    moments: Vec<Moments>,
+    /// Moments in each field, computed when a next task asks for them.
+    moments: OnceLock<Vec<Moments>>,
+    resolution: Resolution,
     /// Probability of each field.
     total: Vec<f64>,
     /// The same jointly with W^k W^t = ±1 for every older task k.
@@ -84,22 +86,40 @@ impl Posterior {
                 anchor.joint(0).iter().map(|pair| [scaled(&pair[0]), scaled(&pair[1])]).collect()
             }
         };
-        let mut moments = Vec::with_capacity(grid.fields.len());
-        site.moments(&grid.fields, resolution.0, &mut moments);
-        Self { site, grid, moments, total, joint }
+        Self { site, grid, moments: OnceLock::new(), resolution, total, joint }
+    }
+
+    /// The densities of θ in each field, at one θ.
+    fn densities(&self, theta: f64, densities: &mut [f64]) {
+        let moments = self.moments.get_or_init(|| {
+            let mut moments = Vec::with_capacity(self.grid.fields.len());
+            self.site.moments(&self.grid.fields, self.resolution.0, &mut moments);
+            moments
+        });
+        self.site.density(theta, &self.grid.fields, moments, densities);
     }
 
     /// ln(1 − p_t) for this task's own teacher, where 1 − p = 2 P(m W < 0), and
     /// 1 − p_k for every older one.
     pub fn flips(&self, fields: &Fields, resolution: Resolution) -> (f64, Vec<f64>) {
-        let signs = self.site.ln_sign_probabilities(&self.grid.fields, resolution.0);
-        let own = if fields.mixing().is_none() {
-            // In logarithms: far above the transition this is e^{−1000} and less.
-            let terms = self.grid.fields.iter().zip(&self.grid.weights).zip(&signs);
-            ln_sum_exp(terms.map(|((b, w), s)| w.ln() + fields.ln_gaussian(*b) + s.0))
-        } else {
-            ln_sum_exp(self.total.iter().zip(&signs).map(|(p, s)| p.ln() + s.0))
+        // In logarithms: far above the transition 1 − p is e^{−1000} and less.
+        let ln_law = |k: usize| match fields.mixing() {
+            None => self.grid.weights[k].ln() + fields.ln_gaussian(self.grid.fields[k]),
+            Some(_) => self.total[k].ln(),
         };
+        let mut signs: Vec<(f64, f64)> = Vec::with_capacity(self.grid.fields.len());
+        let mut own = f64::NEG_INFINITY;
+        for chunk in self.grid.fields.chunks(32) {
+            let first = signs.len();
+            signs.extend(self.site.ln_sign_probabilities(chunk, resolution.0));
+            let terms = (first..signs.len()).map(|k| ln_law(k) + signs[k].0);
+            own = ln_sum_exp(terms.chain([own]));
+            // P(m < 0) falls with the field: from here on it adds nothing.
+            if chunk[0] > 0.0 && signs[first].0 < own - 60.0 {
+                signs.resize(self.grid.fields.len(), (f64::NEG_INFINITY, 0.0));
+                break;
+            }
+        }
         let old = self.joint.iter().map(|[plus, minus]| {
             let wrong = plus.iter().zip(minus).zip(&signs);
             2.0 * wrong.map(|((p, m), s)| p * s.0.exp() + m * s.1.exp()).sum::<f64>()
@@ -112,7 +132,7 @@ impl Posterior {
         let mut columns = vec![Vec::with_capacity(2 * grid.half + 1); laws.len()];
         let mut densities = vec![0.0; self.grid.fields.len()];
         for theta in grid.thetas() {
-            self.site.density(theta, &self.grid.fields, &self.moments, &mut densities);
+            self.densities(theta, &mut densities);
             for (column, law) in columns.iter_mut().zip(laws) {
                 column.push(grid.spacing * dot(law, &densities));
             }
@@ -127,7 +147,7 @@ impl Posterior {
         let mut reached = 0.0;
         let mut densities = vec![0.0; self.grid.fields.len()];
         let mut mass = |theta: f64| {
-            self.site.density(theta, &self.grid.fields, &self.moments, &mut densities);
+            self.densities(theta, &mut densities);
             step * dot(&self.total, &densities)
         };
         let mut seen = 0.0;

@@ -10,7 +10,7 @@ use crate::curve::{Branch, Curve, CurvePoint};
 use crate::overlaps::Resolution;
 use crate::parameters::ParameterError;
 use crate::single::SingleTask;
-use crate::solution::{Found, Solution, finish, roots};
+use crate::solution::{Found, Solution, finish, roots_on};
 use crate::task::{Task, from_coordinates};
 
 /// A fold (spinodal): the end of the poor or of the good branch.
@@ -155,9 +155,9 @@ pub fn folds(curve: &Curve, resolution: Resolution) -> Vec<FoldReport> {
 /// Where −βf of the poor and the good branch cross.
 pub fn crossing(curve: &Curve, resolution: Resolution) -> Option<Crossing> {
     let on = |alpha: f64, branch: Branch| {
-        roots(curve, alpha, resolution)
+        roots_on(curve, alpha, resolution, |b| b == branch)
             .into_iter()
-            .find(|f| f.branch == branch && f.root.outcome == Outcome::Converged)
+            .find(|f| f.root.outcome == Outcome::Converged)
     };
     let ends = |branch: Branch| folds(curve, resolution).into_iter().find(|f| f.ends == branch);
     let low = ends(Branch::Good)?.alpha;

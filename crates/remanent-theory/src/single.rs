@@ -7,7 +7,7 @@ use remanent_math::newton::Outcome;
 use crate::curve::{Branch, Curve, StrandEnd};
 use crate::overlaps::Resolution;
 use crate::parameters::{Choice, ParameterError, Prior, check_alpha, check_beta, check_q_star};
-use crate::solution::{Found, Solution, Termination, finish, roots};
+use crate::solution::{Found, Solution, Termination, finish, roots, roots_on};
 use crate::task::Task;
 
 /// A first task at one inverse temperature, for any α.
@@ -109,7 +109,7 @@ impl SingleTask {
     }
 
     fn choose_on(&self, curve: &Curve, alpha: f64, choice: Choice) -> Solution {
-        let found = roots(curve, alpha, self.resolution);
+        let found = roots_on(curve, alpha, self.resolution, |b| may_be_chosen(b, choice));
         match choose(curve, &found, alpha, choice, self.resolution) {
             Some(found) => finish(curve.task(), alpha, found, self.resolution).0,
             None => Solution::none(alpha, self.beta, asked(choice), why_none(curve, alpha, choice)),
@@ -149,6 +149,16 @@ pub(crate) fn why_none(curve: &Curve, alpha: f64, choice: Choice) -> Termination
     if cut_short { Termination::LeftDomain } else { Termination::NoSolution }
 }
 
+/// Whether a solution on `branch` can be the one of choice.
+fn may_be_chosen(branch: Branch, choice: Choice) -> bool {
+    match choice {
+        Choice::Stable => true,
+        Choice::Poor => matches!(branch, Branch::Poor | Branch::Only),
+        Choice::Good => matches!(branch, Branch::Good | Branch::Only),
+        Choice::Middle => branch == Branch::Middle,
+    }
+}
+
 /// The solution of choice among those found.
 pub(crate) fn choose<'f>(
     curve: &Curve,
@@ -157,11 +167,10 @@ pub(crate) fn choose<'f>(
     choice: Choice,
     resolution: Resolution,
 ) -> Option<&'f Found> {
-    let on = |branch: Branch| found.iter().find(|f| f.branch == branch || f.branch == Branch::Only);
     match choice {
-        Choice::Poor => on(Branch::Poor),
-        Choice::Good => on(Branch::Good),
-        Choice::Middle => found.iter().find(|f| f.branch == Branch::Middle),
+        Choice::Poor | Choice::Good | Choice::Middle => {
+            found.iter().find(|f| may_be_chosen(f.branch, choice))
+        }
         Choice::Stable => {
             let rivals: Vec<&Found> = found.iter().filter(|f| !f.is_saddle).collect();
             if let [only] = rivals.as_slice() {

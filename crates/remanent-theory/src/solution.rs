@@ -164,8 +164,18 @@ fn free_energy(task: &Task, alpha: f64, c: &Conjugates, turn: &crate::task::Turn
 
 /// Every solution on the curve at `alpha`, in the order of the curve.
 pub fn roots(curve: &Curve, alpha: f64, resolution: Resolution) -> Vec<Found> {
+    roots_on(curve, alpha, resolution, |_| true)
+}
+
+/// The solutions on the wanted branches.
+pub fn roots_on(
+    curve: &Curve,
+    alpha: f64,
+    resolution: Resolution,
+    wanted: impl Fn(Branch) -> bool,
+) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
-    for start in curve.starts(alpha) {
+    for start in curve.starts(alpha).into_iter().filter(|s| wanted(s.branch)) {
         let mut root =
             curve.task().solve(alpha, start.coordinates, Some(start.jacobian), resolution);
         // A root far from its start lies on another branch.
