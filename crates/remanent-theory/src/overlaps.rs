@@ -63,15 +63,15 @@ impl Conjugates {
     }
 }
 
-/// How many nodes every quadrature uses: 1 is the standard, 2 doubles all counts.
+/// How many nodes every quadrature uses, as a factor; twice the factor doubles all counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Resolution(pub f64);
 
 impl Resolution {
-    /// The default: results good to better than 1e-9.
-    pub const STANDARD: Self = Self(1.0);
-    /// Enough to find one's way along a curve: about 1e-4.
-    pub const COARSE: Self = Self(0.3);
+    /// The default: building blocks good to 1e-9 over the whole domain, and mostly to 1e-13.
+    pub const STANDARD: Self = Self(0.88);
+    /// The fraction of the nodes wanted that is enough to find one's way along a curve.
+    pub const COARSE: Self = Self(0.34);
 
     /// Twice the nodes in every direction.
     pub fn doubled(self) -> Self {

@@ -3,6 +3,7 @@
 //! on which the replicon vanishes.
 
 use rayon::prelude::*;
+use remanent_math::scalar;
 use serde::Serialize;
 
 use crate::branches::{crossing, folds, replicon_zeros};
@@ -109,40 +110,31 @@ fn row(single: &SingleTask, beta: f64) -> PhaseRow {
     }
 }
 
-/// Both folds at one β, as logarithms of α.
-fn fold_pair(single: &SingleTask, beta: f64) -> Option<(f64, f64)> {
+/// The smallest slope d ln α/ds along the curve at one β, and ln α there. It is
+/// negative between two folds, positive where there are none, and a smooth
+/// function of β on both sides of the critical point.
+fn flattest(single: &SingleTask, beta: f64) -> Option<(f64, f64)> {
     let curve = SingleTask { beta, ..*single }.curve(3.0)?;
-    match curve.folds().as_slice() {
-        [poor, good] => Some((good.point.y[3], poor.point.y[3])),
-        _ => None,
-    }
+    let points = &curve.strands().first()?.points;
+    let i = (1..points.len().saturating_sub(1))
+        .min_by(|&i, &j| points[i].tangent[3].total_cmp(&points[j].tangent[3]))?;
+    // Over the two steps around the flattest point.
+    let at = |x: f64| {
+        if x < 0.0 {
+            curve.between(&points[i - 1], &points[i], 1.0 + x)
+        } else {
+            curve.between(&points[i], &points[i + 1], x)
+        }
+    };
+    let slope = |x: f64| at(x).map_or(f64::INFINITY, |p| p.tangent[3]);
+    let (x, slope) = scalar::minimum(slope, -1.0, 1.0, 1e-4);
+    Some((slope, at(x)?.y[3]))
 }
 
-/// Near the critical point the folds are (β − β_c)^{3/2} apart, so the distance
-/// to the power 2/3 is a straight line: extrapolate it to zero, step closer,
-/// and repeat.
+/// Where the smallest slope vanishes, the two folds have merged.
 fn critical_point(single: &SingleTask, below: f64, above: f64) -> Option<CriticalPoint> {
-    let at = |beta: f64| {
-        let (low, high) = fold_pair(single, beta)?;
-        Some((beta, (high - low).powf(2.0 / 3.0), 0.5 * (low + high)))
-    };
-    // Two values of β with both folds, the higher one not far above.
-    let near = [above, below + 0.8 * (above - below), below + 0.6 * (above - below)];
-    let mut second = near.into_iter().rev().find_map(at).or_else(|| at(above))?;
-    let mut first = at(second.0 + 0.3 * (second.0 - below).max(0.02 * second.0))?;
-    let mut critical = None;
-    for _ in 0..8 {
-        let slope = (first.1 - second.1) / (first.0 - second.0);
-        let beta_c = second.0 - second.1 / slope;
-        let ln_alpha_c =
-            second.2 + (beta_c - second.0) * (first.2 - second.2) / (first.0 - second.0);
-        critical = Some(CriticalPoint { alpha: ln_alpha_c.exp(), beta: beta_c });
-        let distance = second.0 - beta_c;
-        if distance < 1e-3 * beta_c {
-            break;
-        }
-        let Some(next) = at(beta_c + 0.35 * distance) else { break };
-        (first, second) = (second, next);
-    }
-    critical
+    let slope = |beta: f64| flattest(single, beta).map_or(f64::NAN, |(slope, _)| slope);
+    let beta = scalar::root(slope, below, above, 1e-8)?;
+    let (_, ln_alpha) = flattest(single, beta)?;
+    Some(CriticalPoint { alpha: ln_alpha.exp(), beta })
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use clap::Args;
 use remanent_plot::{Axis, Color, Curve, Figure, Map, Panel};
 use remanent_theory::chain::{ChainParameters, ChainResult, TaskResult};
+use remanent_theory::curve::Branch;
 use remanent_theory::parameters::Choice;
 use remanent_theory::scan::{ScanAxis, ScanError, ScanPoint, scan};
 
@@ -169,14 +170,30 @@ fn final_error(point: &ScanPoint, tasks: usize, k: usize) -> f64 {
     point.chain.final_errors().get(k).copied().unwrap_or(f64::NAN)
 }
 
+/// The branch of the last task.
+fn last_branch(point: &ScanPoint) -> Option<Branch> {
+    point.chain.tasks.last().map(|t| t.solution.branch)
+}
+
 fn scan_figure(points: &[ScanPoint], axis: &ScanAxis, tasks: usize) -> Figure {
     let x = Axis::linear(symbol(&axis.name));
     let mut panel = Panel::new(format!("errors after task {tasks}"), x, Axis::linear("ε"));
+    let rows: Vec<(f64, &ScanPoint)> = axis.values.iter().copied().zip(points).collect();
     for k in 0..tasks {
-        let xs = axis.values.clone();
-        let ys = points.iter().map(|p| final_error(p, tasks, k)).collect();
-        let curve = Curve::new(xs, ys).color(Color::Palette(k));
-        panel.push(curve.label(format!("ε_{}", k + 1)));
+        // A line ends where the chain jumps to another branch.
+        for (number, run) in rows.chunk_by(|a, b| last_branch(a.1) == last_branch(b.1)).enumerate()
+        {
+            let xs: Vec<f64> = run.iter().map(|r| r.0).collect();
+            let ys = run.iter().map(|r| final_error(r.1, tasks, k)).collect();
+            let mut curve = Curve::new(xs, ys).color(Color::Palette(k));
+            if number == 0 {
+                curve = curve.label(format!("ε_{}", k + 1));
+            }
+            if run.len() == 1 {
+                curve = curve.markers();
+            }
+            panel.push(curve);
+        }
     }
     Figure::single(panel)
 }

@@ -72,7 +72,7 @@ fn tables(diagram: &PhaseDiagram) -> Vec<Table> {
         ]);
     }
     let mut critical = Table::new(["critical_alpha", "critical_beta"]);
-    if let Some(c) = diagram.critical_point {
+    if let Some(c) = critical {
         critical.push(vec![Cell::Number(c.alpha), Cell::Number(c.beta)]);
     }
     vec![table, critical]
@@ -80,26 +80,33 @@ fn tables(diagram: &PhaseDiagram) -> Vec<Table> {
 
 fn figure(diagram: &PhaseDiagram) -> Figure {
     let mut panel = Panel::new("", Axis::linear("α"), Axis::linear("β"));
-    let betas: Vec<f64> = diagram.rows.iter().map(|r| r.beta).collect();
-    let mut line = |label: &str, color: usize, dash: Dash, alpha: &dyn Fn(&PhaseRow) -> f64| {
-        let xs: Vec<f64> = diagram.rows.iter().map(alpha).collect();
-        if xs.iter().any(|x| x.is_finite()) {
-            let curve = Curve::new(xs, betas.clone()).label(label);
-            panel.push(curve.color(Color::Palette(color)).dash(dash));
+    let critical = diagram.critical_point;
+    // Three of the lines begin in the critical point.
+    let mut line = |label: &str, color, dash, from_critical, alpha: &dyn Fn(&PhaseRow) -> f64| {
+        let mut at: Vec<(f64, f64)> = diagram.rows.iter().map(|r| (alpha(r), r.beta)).collect();
+        if at.iter().all(|p| p.0.is_nan()) {
+            return;
         }
+        if from_critical && let Some(c) = critical {
+            at.retain(|p| p.0.is_finite());
+            at.insert(0, (c.alpha, c.beta));
+        }
+        let (xs, ys) = at.into_iter().unzip();
+        let curve = Curve::new(xs, ys).label(label);
+        panel.push(curve.color(Color::Palette(color)).dash(dash));
     };
     let or_nan = |v: Option<f64>| v.unwrap_or(f64::NAN);
-    line("good from", 2, Dash::Solid, &|r| or_nan(r.good_from));
-    line("−βf crosses", 6, Dash::Dashed, &|r| or_nan(r.crossing));
-    line("poor until", 1, Dash::Solid, &|r| or_nan(r.poor_until));
-    line("poor reaches q_d = 1", 4, Dash::Solid, &|r| or_nan(r.corner));
-    line("replicon zero", 0, Dash::Dotted, &|r| replicon_line(r, true));
-    line("", 0, Dash::Dotted, &|r| {
+    line("good from", 2, Dash::Solid, true, &|r| or_nan(r.good_from));
+    line("−βf crosses", 6, Dash::Dashed, true, &|r| or_nan(r.crossing));
+    line("poor until", 1, Dash::Solid, true, &|r| or_nan(r.poor_until));
+    line("poor reaches q_d = 1", 4, Dash::Solid, false, &|r| or_nan(r.corner));
+    line("replicon zero", 0, Dash::Dotted, false, &|r| replicon_line(r, true));
+    line("", 0, Dash::Dotted, false, &|r| {
         let upper = replicon_line(r, false);
         let on_curve = r.replicon_zeros.iter().any(|z| z.branch != Branch::Poor);
         if on_curve && upper > replicon_line(r, true) { upper } else { f64::NAN }
     });
-    if let Some(c) = diagram.critical_point {
+    if let Some(c) = critical {
         panel.push(
             Points::new(vec![c.alpha], vec![c.beta])
                 .color(Color::Palette(6))
