@@ -72,7 +72,7 @@ fn tables(diagram: &PhaseDiagram) -> Vec<Table> {
         ]);
     }
     let mut critical = Table::new(["critical_alpha", "critical_beta"]);
-    if let Some(c) = critical {
+    if let Some(c) = diagram.critical_point {
         critical.push(vec![Cell::Number(c.alpha), Cell::Number(c.beta)]);
     }
     vec![table, critical]
