@@ -1,0 +1,81 @@
+//! Integrals over one half of the line: the probability of either sign.
+
+use std::sync::LazyLock;
+
+use multiversion::multiversion;
+use remanent_math::{elementary, legendre};
+
+use super::Site;
+use super::shape::{DEPTH, Hyperbolic, Place, TurningPoint};
+
+/// Nodes of a panel.
+const LANES: usize = 16;
+
+static LEGENDRE: LazyLock<([f64; LANES], [f64; LANES])> = LazyLock::new(legendre::rule::<LANES>);
+
+impl Site {
+    /// ln of the integral over θ > 0, relative to the corner m = 1, in a field of
+    /// either sign.
+    #[inline(always)]
+    fn ln_half<const ENTROPY: bool>(
+        &self,
+        field: f64,
+        turning_point: &TurningPoint,
+        refinement: f64,
+    ) -> f64 {
+        let (nodes, weights) = &*LEGENDRE;
+        let mode = self.mode(field, turning_point, f64::NAN).unwrap_or(0.0);
+        let at_zero = self.exponent(0.0, field);
+        let at_mode = self.exponent(mode, field);
+        let top = at_zero.max(at_mode);
+        let start = if at_mode >= at_zero { mode } else { 0.0 };
+        let reference = Place::at::<ENTROPY>(start);
+        let mut total = [0.0; LANES];
+        for side in [1.0, -1.0] {
+            let mut from = start;
+            loop {
+                let here = self.exponent(from, field);
+                let more = if side > 0.0 {
+                    here > top - DEPTH || from < mode
+                } else {
+                    from > 0.0 && here.max(at_zero) > top - DEPTH
+                };
+                if !more {
+                    break;
+                }
+                // A panel as long as the integrand's own scale where it begins.
+                let h = Hyperbolic::at(from);
+                let slope = (h.sech2 * self.pull(from, &h, field)).abs().max(1e-12);
+                let bend = (h.sech2 * self.restoring(&h)).abs().max(1e-12);
+                let length = 0.8_f64.min(3.0 / bend.sqrt()).min(6.0 / slope) / refinement;
+                let to = (from + side * length).max(0.0);
+                let (middle, half) = (0.5 * (from + to), 0.5 * (to - from).abs());
+                for i in 0..LANES {
+                    let place = Place::at::<ENTROPY>(middle + half * nodes[i]);
+                    let exponent = self.exponent_from::<ENTROPY>(&place, &reference, field);
+                    total[i] += half * weights[i] * elementary::exp(exponent) * place.one_minus_m2;
+                }
+                from = to;
+            }
+        }
+        self.corner_exponent(&reference, field) + total.iter().sum::<f64>().ln()
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+pub(super) fn all_sign_probabilities<const ENTROPY: bool>(
+    site: &Site,
+    fields: &[f64],
+    resolution: f64,
+    out: &mut Vec<(f64, f64)>,
+) {
+    let turning_point = site.turning_point();
+    for &signed in fields {
+        let field = signed.abs();
+        let with = site.ln_half::<ENTROPY>(field, &turning_point, resolution);
+        let against = site.ln_half::<ENTROPY>(-field, &turning_point, resolution) - 2.0 * field;
+        let total = with.max(against) + (-(with - against).abs()).exp().ln_1p();
+        let (minor, major) = (against - total, with - total);
+        out.push(if signed >= 0.0 { (minor, major) } else { (major, minor) });
+    }
+}

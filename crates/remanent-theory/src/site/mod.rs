@@ -1,0 +1,201 @@
+//! The site measure: one weight's magnetisation in a field.
+//!
+//! The weight is e^{−A m²/2 + B m + c S(m)} on [−1, 1], with S the entropy of a
+//! spin of mean m. It is 𝓘 of Eq. (sd-task1-gs) of arXiv:2212.02846 for c = 0,
+//! and 𝒥^± of its second task for c = γβ, because
+//! −γβ KL(m, m̃) = c [S(m) + m artanh m̃ + ½ ln((1 − m̃²)/4)]: the previous task
+//! enters B only.
+//!
+//! Integrals are done in θ = artanh m, where 1 − m is carried as
+//! u = 2e^{−2θ}/(1 + e^{−2θ}) and never as a difference. In θ the integrand is
+//! e^f with
+//!
+//! ```text
+//! f(θ) = −A m²/2 + B m + c S + ln(1 − m²),      f'(θ) = (1 − m²) (B − A m − cθ − sinh 2θ)
+//! ```
+//!
+//! It has one mode if A + c + 2 ≥ 0, and otherwise up to two, one on each side
+//! of 0. A single mode, or two with a deep valley between them, are integrated
+//! outwards from the mode by the trapezoid rule in t, θ = θ* + s sinh(kt)/k; two
+//! modes with a shallow valley outwards from 0 by the same rule; and the
+//! probability of either sign alone by Gauss–Legendre panels over each half of
+//! the line.
+
+mod halves;
+mod outwards;
+mod shape;
+
+use multiversion::multiversion;
+use remanent_math::elementary;
+
+use self::halves::all_sign_probabilities;
+use self::outwards::all_moments;
+use self::shape::Place;
+
+/// The measure, for every field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Site {
+    /// A = q̂_0 − q̂_d.
+    pub stiffness: f64,
+    /// c, the weight of the entropy: γβ, or 0 for a first task without prior.
+    pub entropy: f64,
+}
+
+/// Moments of the magnetisation in a field B; for B < 0 those of −m in −B.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Moments {
+    /// ln Z(B) − (|B| − A/2): the logarithm of the integral relative to the
+    /// weight at the corner m = sign B.
+    pub ln_z_from_corner: f64,
+    /// 1 − ⟨m⟩ sign B.
+    pub gap: f64,
+    /// ⟨m²⟩ − ⟨m⟩².
+    pub variance: f64,
+    /// ⟨1 − m²⟩.
+    pub one_minus_m2: f64,
+}
+
+impl Site {
+    /// Moments in the fields `fields`, which are best given in rising order.
+    pub fn moments(&self, fields: &[f64], resolution: f64, moments: &mut Vec<Moments>) {
+        moments.clear();
+        if self.entropy == 0.0 {
+            all_moments::<false>(self, fields, resolution, moments);
+        } else {
+            all_moments::<true>(self, fields, resolution, moments);
+        }
+    }
+
+    /// (ln P(m < 0), ln P(m > 0)) in each field.
+    pub fn ln_sign_probabilities(&self, fields: &[f64], resolution: f64) -> Vec<(f64, f64)> {
+        let mut out = Vec::with_capacity(fields.len());
+        if self.entropy == 0.0 {
+            all_sign_probabilities::<false>(self, fields, resolution, &mut out);
+        } else {
+            all_sign_probabilities::<true>(self, fields, resolution, &mut out);
+        }
+        out
+    }
+
+    /// ln Z(B) of the whole integral, given the moments at B.
+    pub fn ln_z(&self, field: f64, moments: &Moments) -> f64 {
+        field.abs() - 0.5 * self.stiffness + moments.ln_z_from_corner
+    }
+
+    /// The densities of θ in each of `fields` (whose moments are given) at one
+    /// θ, written into `densities`.
+    pub fn density(&self, theta: f64, fields: &[f64], moments: &[Moments], densities: &mut [f64]) {
+        all_densities(self, theta, fields, moments, densities);
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn all_densities(
+    site: &Site,
+    theta: f64,
+    fields: &[f64],
+    moments: &[Moments],
+    densities: &mut [f64],
+) {
+    let (with, against) = (Place::at::<true>(theta), Place::at::<true>(-theta));
+    let a = site.stiffness;
+    let entropy = site.entropy * with.entropy;
+    for ((density, &signed), m) in densities.iter_mut().zip(fields).zip(moments) {
+        let gap = if signed >= 0.0 { with.gap } else { against.gap };
+        let exponent = -gap * ((signed.abs() - a) + 0.5 * a * gap) + entropy - m.ln_z_from_corner;
+        *density = elementary::exp(exponent) * with.one_minus_m2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use remanent_math::legendre;
+
+    use super::*;
+
+    /// ln Z, ⟨1 − m⟩ and the variance by brute force: panels in θ over [−20, 20].
+    fn brute_force(site: &Site, field: f64) -> (f64, f64, f64, f64) {
+        let (nodes, weights) = legendre::rule::<16>();
+        let mut sums = [0.0; 5];
+        let panels = 40_000;
+        let top = (0..4000)
+            .map(|i| site.exponent(-20.0 + 0.01 * f64::from(i), field))
+            .fold(f64::NEG_INFINITY, f64::max);
+        for k in 0..panels {
+            let half = 20.0 / f64::from(panels);
+            let middle = -20.0 + half * f64::from(2 * k + 1);
+            for (x, w) in nodes.iter().zip(&weights) {
+                let theta = middle + half * x;
+                let p = half * w * (site.exponent(theta, field) - top).exp();
+                let place = Place::at::<false>(theta);
+                sums[0] += p;
+                sums[1] += p * place.gap;
+                sums[2] += p * place.gap * place.gap;
+                sums[3] += p * place.one_minus_m2;
+                sums[4] += if theta < 0.0 { p } else { 0.0 };
+            }
+        }
+        let gap = sums[1] / sums[0];
+        (top + sums[0].ln(), gap, sums[2] / sums[0] - gap * gap, sums[4] / sums[0])
+    }
+
+    #[test]
+    fn moments_match_brute_force_in_every_shape() {
+        for (stiffness, entropy) in [
+            (0.0, 0.0),
+            (50.0, 0.0),
+            (400.0, 0.0),
+            (-1.9, 0.0),
+            (-2.1, 0.0),
+            (-12.0, 0.0),
+            (-90.0, 0.0),
+            (-250.0, 0.0),
+            (3.0, 2.0),
+            (46.0, 20.0),
+            (-11.0, 2.0),
+            (-40.0, 20.0),
+            (-15.0, 20.0),
+            (-120.0, 20.0),
+            (10.0, 200.0),
+        ] {
+            let site = Site { stiffness, entropy };
+            let fields = [0.0, 0.3, 2.0, 9.0, 40.0, 160.0];
+            let mut moments = Vec::new();
+            site.moments(&fields, 1.0, &mut moments);
+            let signs = site.ln_sign_probabilities(&fields, 1.0);
+            for ((field, m), (negative, _)) in fields.iter().zip(&moments).zip(&signs) {
+                let (ln_z, gap, variance, below) = brute_force(&site, *field);
+                let what = format!("A {stiffness} c {entropy} B {field} {m:?}");
+                assert!((m.ln_z_from_corner - ln_z).abs() < 2e-11, "{what} {ln_z}");
+                assert!((m.gap / gap - 1.0).abs() < 2e-11, "{what} {gap}");
+                assert!((m.variance / variance - 1.0).abs() < 1e-9, "{what} {variance}");
+                if below > 1e-200 {
+                    assert!((negative.exp() / below - 1.0).abs() < 1e-10, "{what} {below}");
+                }
+            }
+        }
+    }
+
+    /// Without entropy and stiffness, ⟨m⟩ = coth B − 1/B.
+    #[test]
+    fn matches_the_langevin_function() {
+        let site = Site { stiffness: 0.0, entropy: 0.0 };
+        let fields: [f64; 4] = [0.5, 5.0, 500.0, 5e8];
+        let mut moments = Vec::new();
+        site.moments(&fields, 1.0, &mut moments);
+        for (b, m) in fields.iter().zip(&moments) {
+            let gap = 1.0 / b - 2.0 / ((2.0 * b).exp() - 1.0);
+            assert!((m.gap / gap - 1.0).abs() < 1e-12, "{b}");
+        }
+    }
+
+    #[test]
+    fn a_negative_field_mirrors_a_positive_one() {
+        let site = Site { stiffness: -30.0, entropy: 1.0 };
+        let mut moments = Vec::new();
+        site.moments(&[-1.3, 1.3], 1.0, &mut moments);
+        assert!((moments[0].gap / moments[1].gap - 1.0).abs() < 1e-14);
+        let signs = site.ln_sign_probabilities(&[-1.3, 1.3], 1.0);
+        assert_eq!(signs[0].0, signs[1].1);
+    }
+}
