@@ -1,0 +1,92 @@
+//! The two ends of the curve, where a solution is found without a start: α so
+//! small, or so large, that iterating the equations leads to it.
+
+use remanent_math::scalar;
+
+use crate::energy::energy;
+use crate::fields::site_averages;
+use crate::overlaps::{Conjugates, Overlaps, Resolution};
+use crate::task::{Task, from_coordinates, to_coordinates};
+
+/// Iterates the equations `turns` times from `c`.
+fn iterate(
+    task: &Task,
+    mut c: Conjugates,
+    alpha: f64,
+    turns: usize,
+    resolution: Resolution,
+) -> Option<Conjugates> {
+    for _ in 0..turns {
+        if task.one_minus_q_star.is_some() {
+            c.stiffness = constrained_stiffness(task, &c, resolution)?;
+        }
+        let turn = task.turn(&c, resolution)?;
+        if task.one_minus_q_star.is_none() {
+            c.stiffness = alpha * turn.energy.stiffness;
+        }
+        c.q_0_hat = alpha * turn.energy.q_0_hat;
+        c.r_hat = alpha * turn.energy.r_hat;
+    }
+    Some(c)
+}
+
+/// The stiffness at which the self-overlap has its prescribed value; 1 − q_d
+/// rises with it.
+fn constrained_stiffness(task: &Task, c: &Conjugates, resolution: Resolution) -> Option<f64> {
+    let wanted = task.one_minus_q_star?;
+    let excess = |y: f64| {
+        let trial = Conjugates { stiffness: y.sinh(), ..*c };
+        let averages = site_averages(&task.site(&trial), &task.fields(&trial), resolution);
+        (averages.overlaps.one_minus_q_d / wanted).ln()
+    };
+    scalar::root(excess, -1e10_f64.asinh(), 1e10_f64.asinh(), 1e-3).map(f64::sinh)
+}
+
+fn polished(task: &Task, c: Conjugates, alpha: f64, resolution: Resolution) -> Option<[f64; 4]> {
+    let root = task.solve(alpha, to_coordinates(&c), None, resolution);
+    // Coarse quadrature has noise of its own.
+    (root.residual < 1e-5).then_some([root.x[0], root.x[1], root.x[2], alpha.ln()])
+}
+
+/// The solution at an α so small that iterating the equations finds it.
+pub(crate) fn start_of_poor(task: &Task, alpha: f64, resolution: Resolution) -> Option<[f64; 4]> {
+    // A field from the previous task makes any α of order 0.01 a small one.
+    let usual = if task.coupling > 0.0 { 2e-2 } else { 2e-3 };
+    let smallest = (usual * (20.0 / task.beta).min(1.0)).min(0.5 * alpha);
+    (0..10).find_map(|k| {
+        let alpha = smallest * 0.3_f64.powi(k);
+        let c = Conjugates { stiffness: 0.0, q_0_hat: alpha, r_hat: 0.3 * alpha };
+        polished(task, iterate(task, c, alpha, 12, resolution)?, alpha, resolution)
+    })
+}
+
+/// The solution at an α so large that the equations draw any state close to
+/// the teacher towards it.
+pub(crate) fn start_of_good(
+    task: &Task,
+    ln_alpha: f64,
+    resolution: Resolution,
+) -> Option<[f64; 4]> {
+    let alpha = ln_alpha.exp();
+    (1..12).find_map(|k| {
+        let small = 0.3_f64.powi(k);
+        let kappa = task.one_minus_q_star.unwrap_or(small);
+        let (d, v) = (0.01 * small * (1.0 - kappa), 0.01 * small * small * (1.0 - kappa));
+        let near = Overlaps {
+            one_minus_q_d: kappa,
+            q_d_minus_q_0: d,
+            q_0_minus_r2: v,
+            r: (1.0 - kappa - d - v).sqrt(),
+        };
+        let energy = energy(&near, task.beta, resolution);
+        let c = Conjugates {
+            stiffness: alpha * energy.stiffness,
+            q_0_hat: alpha * energy.q_0_hat,
+            r_hat: alpha * energy.r_hat,
+        };
+        let y = polished(task, iterate(task, c, alpha, 12, resolution)?, alpha, resolution)?;
+        let found = task.turn(&from_coordinates(&[y[0], y[1], y[2]]), resolution)?.site.overlaps;
+        let largest = task.one_minus_q_star.map_or(1.0, |kappa| (1.0 - kappa).sqrt());
+        (found.r > 0.9 * largest).then_some(y)
+    })
+}
