@@ -78,7 +78,10 @@ pub fn branches(single: &SingleTask, low: f64, high: f64) -> Result<Branches, Pa
     let low = crate::parameters::check_alpha(low)?;
     let high = crate::parameters::check_alpha(high)?;
     let resolution = single.resolution;
-    let Some(curve) = Curve::trace_finely(single.task(), high, resolution) else {
+    // The drawn curve stops short of the corner; landmarks need the way to its end.
+    let (Some(curve), Some(landmarks)) =
+        (Curve::trace_finely(single.task(), high, resolution), single.curve(high))
+    else {
         return Ok(Branches {
             rows: vec![],
             folds: vec![],
@@ -96,9 +99,9 @@ pub fn branches(single: &SingleTask, low: f64, high: f64) -> Result<Branches, Pa
     Ok(Branches {
         rows,
         folds: folds(&curve, resolution),
-        crossing: crossing(&curve, resolution),
+        crossing: crossing(&landmarks, resolution),
         replicon_zeros: replicon_zeros(&curve, resolution),
-        corner: curve.corner_alpha().map(|alpha| Corner { alpha }),
+        corner: landmarks.corner_alpha().map(|alpha| Corner { alpha }),
     })
 }
 

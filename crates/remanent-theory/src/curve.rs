@@ -9,7 +9,7 @@
 //! solution at every α that is connected to either limit, names its branch,
 //! and provides starting points that need no luck.
 
-use remanent_math::continuation::{Point, advance};
+use remanent_math::continuation::{Point, TraceEnd, Tracer, advance};
 use remanent_math::scalar;
 
 use crate::overlaps::Resolution;
@@ -53,6 +53,8 @@ pub struct Start {
     pub coordinates: Coordinates,
     /// The Jacobian there, by the first three coordinates.
     pub jacobian: [[f64; 3]; 3],
+    /// The points of the curve between which it was interpolated.
+    pub between: Option<(CurvePoint, CurvePoint)>,
 }
 
 /// The traced curve: one strand from α → 0, and a second one from α → ∞ if the
@@ -225,6 +227,31 @@ impl<'a> Curve<'a> {
             .map(|w| start_between(w[0], w[1], target, part))
     }
 
+    /// A better start, where the curve is too steep for the first one: the way
+    /// between its two points is gone again in short steps at full resolution.
+    pub fn retraced(&self, start: &Start, alpha: f64) -> Option<Start> {
+        let (from, _) = start.between?;
+        let target = alpha.ln();
+        let mut f = self.equations();
+        let first = advance(&mut f, &from, 0.0, 1e-9)?;
+        let tracer = Tracer {
+            first_step: 0.03,
+            max_step: 0.15,
+            min_step: 1e-6,
+            tolerance: 1e-9,
+            max_turn: 0.15,
+            max_points: 300,
+        };
+        let mut crossed = |p: &CurvePoint| (p.y[3] - target) * (first.y[3] - target) <= 0.0;
+        let (points, end) = tracer.trace(&mut f, first, &mut crossed);
+        match (points.as_slice(), end) {
+            ([.., a, b], TraceEnd::Stopped) => {
+                Some(start_between(a, b, target, (start.branch, start.is_saddle)))
+            }
+            _ => None,
+        }
+    }
+
     /// The fold `number`, if `target` may lie within the step that contains it.
     fn fold_around(&self, strand: &Strand, number: usize, target: f64) -> Option<Fold> {
         let i = strand.turns[number];
@@ -282,7 +309,7 @@ fn start_between(a: &CurvePoint, b: &CurvePoint, target: f64, part: (Branch, boo
     }
     let fraction = 0.5 * (low + high);
     let near = if fraction < 0.5 { a } else { b };
-    start(part, hermite(a, b, fraction), &near.jacobian)
+    Start { between: Some((*a, *b)), ..start(part, hermite(a, b, fraction), &near.jacobian) }
 }
 
 /// The fraction of the way from `a` to `b` at which α is extremal.
@@ -297,6 +324,7 @@ fn start(part: (Branch, bool), y: [f64; 4], jacobian: &[[f64; 4]; 4]) -> Start {
         is_saddle: part.1,
         coordinates: [y[0], y[1], y[2]],
         jacobian: std::array::from_fn(|i| std::array::from_fn(|j| jacobian[i][j])),
+        between: None,
     }
 }
 

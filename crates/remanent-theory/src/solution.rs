@@ -5,7 +5,7 @@ use remanent_math::newton::{Outcome, Root};
 use serde::Serialize;
 
 use crate::anchor::Posterior;
-use crate::curve::{Branch, Curve};
+use crate::curve::{Branch, Curve, Start};
 use crate::overlaps::{Conjugates, Resolution};
 use crate::task::{Task, from_coordinates};
 
@@ -75,6 +75,9 @@ pub struct Solution {
 
 /// ε and ln ε from ln(1 − p).
 pub fn generalisation_error(ln_one_minus_p: f64) -> (f64, f64) {
+    if ln_one_minus_p.is_nan() {
+        return (f64::NAN, f64::NAN);
+    }
     // ε = (2/π) asin √((1 − p)/2).
     let half = 0.5 * (ln_one_minus_p - std::f64::consts::LN_2);
     if half < -12.0 {
@@ -176,11 +179,20 @@ pub fn roots_on(
 ) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for start in curve.starts(alpha).into_iter().filter(|s| wanted(s.branch)) {
-        let mut root =
-            curve.task().solve(alpha, start.coordinates, Some(start.jacobian), resolution);
         // A root far from its start lies on another branch.
-        if linear::max_norm(&linear::axpy(&root.x, -1.0, &start.coordinates)) > 1.0 {
-            root.outcome = Outcome::LeftDomain;
+        let solve = |start: &Start| {
+            let mut root =
+                curve.task().solve(alpha, start.coordinates, Some(start.jacobian), resolution);
+            if linear::max_norm(&linear::axpy(&root.x, -1.0, &start.coordinates)) > 1.0 {
+                root.outcome = Outcome::LeftDomain;
+            }
+            root
+        };
+        let mut root = solve(&start);
+        if root.outcome != Outcome::Converged
+            && let Some(better) = curve.retraced(&start, alpha)
+        {
+            root = solve(&better);
         }
         found.push(Found { branch: start.branch, is_saddle: start.is_saddle, root });
     }

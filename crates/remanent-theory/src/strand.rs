@@ -124,7 +124,12 @@ impl Strand {
         let lowest = start[3].min(-6.0);
         let mut corner = false;
         let mut done = |p: &CurvePoint| {
-            corner = p.y[1] > CORNER_FIELDS.ln() && p.tangent[3].abs() < CORNER_SLOPE;
+            // A picture need not go so far into the corner.
+            let (fields, slope) = match care {
+                Care::Drawn => (0.01 * CORNER_FIELDS, 10.0 * CORNER_SLOPE),
+                _ => (CORNER_FIELDS, CORNER_SLOPE),
+            };
+            corner = p.y[1] > fields.ln() && p.tangent[3].abs() < slope;
             corner || p.y[3] > farthest || p.y[3] < lowest
         };
         let (mut points, end) = care.tracer().trace(&mut f, first, &mut done);

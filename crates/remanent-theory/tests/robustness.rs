@@ -71,6 +71,31 @@ fn chains_with_any_similarity_and_protection() {
     }
 }
 
+/// Where the error falls steeply without a fold, interpolation between traced
+/// points starts Newton's method too far away: these chains once had no solution.
+#[test]
+fn steep_curves_without_folds() {
+    for (alpha, r_0, gamma) in [
+        (vec![2.0, 1.9], 0.5, 0.3),
+        (vec![2.0, 0.3, 3.0, 3.0], 0.8, 1.0),
+        (vec![2.0, 0.31, 2.9, 3.01], 0.8, 1.0),
+        (vec![2.0, 0.4, 3.0], 0.8, 1.0),
+    ] {
+        let parameters = ChainParameters {
+            alpha: alpha.clone(),
+            beta: vec![20.0],
+            r_0: vec![r_0],
+            gamma: vec![gamma],
+            ..Default::default()
+        };
+        let result = parameters.check().unwrap().solve();
+        assert_eq!(result.tasks.len(), alpha.len(), "{alpha:?}");
+        for task in &result.tasks {
+            assert_sound(&task.solution, &format!("task {} of {alpha:?}", task.task));
+        }
+    }
+}
+
 /// However near to a fold, on one side there are two solutions, on the other none.
 #[test]
 fn solutions_meet_at_the_folds() {

@@ -45,7 +45,9 @@ enum Command {
 
 fn run(cli: Cli) -> anyhow::Result<Outcome> {
     if let Some(threads) = cli.threads {
-        output::usage(threads > 0, || "--threads 0 is out of range: it must be 1 or more".into())?;
+        output::usage((1..=1024).contains(&threads), || {
+            format!("--threads {threads} is out of range: it must be between 1 and 1024")
+        })?;
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
     match cli.command {
@@ -64,7 +66,7 @@ fn main() -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Incomplete) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            output::say(&format!("error: {error:#}"));
             ExitCode::from(output::exit_code(&error))
         }
     }

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use remanent_plot::{Figure, PlotError, PlotFormat, Table};
@@ -112,8 +113,21 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        result => Ok(result?),
+        result => Ok(result.context("cannot write to standard output")?),
     }
+}
+
+/// Writes a line to standard error; if that cannot be written, nobody listens.
+pub fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Says on standard error how many rows have no solution, if any, and how the run ended.
+pub fn conclude(missing: usize, rows: usize, quiet: bool) -> Outcome {
+    if missing > 0 {
+        remark(quiet, &format!("note: {missing} of {rows} rows have no solution"));
+    }
+    Outcome::done_if(missing == 0)
 }
 
 /// A progress bar on standard error, if that is a terminal and not `quiet`.
@@ -131,6 +145,6 @@ pub fn progress(steps: usize, quiet: bool) -> ProgressBar {
 /// A remark on standard error, unless `quiet`.
 pub fn remark(quiet: bool, text: &str) {
     if !quiet {
-        eprintln!("{text}");
+        say(text);
     }
 }

@@ -17,9 +17,13 @@ pub enum ValuesError {
     NotFinite(String),
     /// A range that does not end.
     #[error(
-        "the range '{0}' does not lead from its first to its last value; write from:to:step with a step of the right sign"
+        "'{0}' is not a range; write from:to:step, e.g. 0.1:3:0.01, with a step that leads from the \
+         first to the last value"
     )]
     BadRange(String),
+    /// Not an interval.
+    #[error("'{0}' is not an interval; write low:high, e.g. 0.05:3")]
+    BadInterval(String),
     /// Too many values.
     #[error("the range '{0}' has more than {MOST} values; take a larger step")]
     TooMany(String),
@@ -97,10 +101,10 @@ impl FromStr for Interval {
                 if low < high {
                     Ok(Self { low, high })
                 } else {
-                    Err(ValuesError::BadRange(text.to_owned()))
+                    Err(ValuesError::BadInterval(text.to_owned()))
                 }
             }
-            _ => Err(ValuesError::BadRange(text.to_owned())),
+            _ => Err(ValuesError::BadInterval(text.to_owned())),
         }
     }
 }

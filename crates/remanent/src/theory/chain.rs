@@ -10,7 +10,7 @@ use remanent_theory::parameters::Choice;
 use remanent_theory::scan::{ScanAxis, ScanError, ScanPoint, scan};
 
 use super::{BranchArgument, PriorArgument, tables};
-use crate::output::{Outcome, Output, progress, usage};
+use crate::output::{Outcome, Output, conclude, progress, usage};
 use crate::values::{Values, ValuesError};
 
 /// Solves a chain of any number of tasks, learned one after the other.
@@ -84,7 +84,7 @@ impl ChainCommand {
         };
         let axes: Vec<ScanAxis> = self.scan.into_iter().map(|a| a.0).collect();
         if axes.is_empty() {
-            emit_chain(&parameters, &self.output)
+            emit_chain(&parameters, &self.output, quiet)
         } else {
             emit_scan(&parameters, &axes, &self.output, quiet)
         }
@@ -92,7 +92,11 @@ impl ChainCommand {
 }
 
 /// Solves one chain and reports it.
-pub fn emit_chain(parameters: &ChainParameters, output: &Output) -> anyhow::Result<Outcome> {
+pub fn emit_chain(
+    parameters: &ChainParameters,
+    output: &Output,
+    quiet: bool,
+) -> anyhow::Result<Outcome> {
     let chain = parameters.check()?;
     let result = chain.solve();
     output.emit(
@@ -100,15 +104,17 @@ pub fn emit_chain(parameters: &ChainParameters, output: &Output) -> anyhow::Resu
         |format| {
             let rows = result.tasks.iter().map(|t| (vec![], t));
             let mut all = vec![tables::tasks(&[], rows, chain.tasks(), format)];
-            let others: Vec<_> = result.tasks.iter().flat_map(|t| &t.other_solutions).collect();
-            if format == crate::output::Format::Table && !others.is_empty() {
-                all.push(tables::solutions(others, format));
+            if format == crate::output::Format::Table
+                && result.tasks.iter().any(|t| !t.other_solutions.is_empty())
+            {
+                all.push(tables::others(&result.tasks));
             }
             all
         },
         || chain_figure(&result, chain.tasks()),
     )?;
-    Ok(Outcome::done_if(result.tasks.len() == chain.tasks() && result.is_converged()))
+    let solved = result.tasks.iter().filter(|t| t.solution.is_converged()).count();
+    Ok(conclude(chain.tasks() - solved, chain.tasks(), quiet))
 }
 
 fn chain_figure(result: &ChainResult, tasks: usize) -> Figure {
@@ -159,7 +165,8 @@ fn emit_scan(
         },
     )?;
     let complete = |p: &ScanPoint| p.chain.tasks.len() == tasks && p.chain.is_converged();
-    Ok(Outcome::done_if(points.iter().all(complete)))
+    let missing = points.iter().filter(|p| !complete(p)).count();
+    Ok(conclude(missing, points.len(), quiet))
 }
 
 /// The error on task `k` at the end of the chain.

@@ -11,7 +11,7 @@ use remanent_theory::solution::Solution;
 use super::chain::emit_chain;
 use super::figures::by_branch;
 use super::{BranchArgument, PriorArgument, tables};
-use crate::output::{Outcome, Output, usage};
+use crate::output::{Outcome, Output, conclude, usage};
 use crate::values::Values;
 
 /// Solves the system whose self-overlap q_d is held at q-star.
@@ -29,7 +29,7 @@ pub struct Constrained {
     /// Inverse temperature: one value, or one per task
     #[arg(long, default_value = "20", allow_hyphen_values = true)]
     beta: Values,
-    /// The self-overlap, from 0.0001 to 0.999999
+    /// The self-overlap, from 0.0001 to 0.999999: any number of values, or for a chain one per task
     #[arg(long, allow_hyphen_values = true)]
     q_star: Values,
     /// Overlap of neighbouring teachers: one value, or one per step (chains only)
@@ -50,12 +50,12 @@ pub struct Constrained {
 
 impl Constrained {
     /// Runs it.
-    pub fn run(self) -> anyhow::Result<Outcome> {
+    pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
         self.output.check()?;
-        if self.alpha.0.len() > 1 { self.run_chain() } else { self.run_single() }
+        if self.alpha.0.len() > 1 { self.run_chain(quiet) } else { self.run_single(quiet) }
     }
 
-    fn run_single(self) -> anyhow::Result<Outcome> {
+    fn run_single(self, quiet: bool) -> anyhow::Result<Outcome> {
         usage(self.r0.is_none() && self.gamma.is_none(), || {
             "--r0 and --gamma belong to a chain: give two or more values of --alpha".into()
         })?;
@@ -75,10 +75,11 @@ impl Constrained {
             |format| vec![tables::solutions(&rows, format)],
             || figure(&rows),
         )?;
-        Ok(Outcome::done_if(rows.iter().all(Solution::is_converged)))
+        let missing = rows.iter().filter(|s| !s.is_converged()).count();
+        Ok(conclude(missing, rows.len(), quiet))
     }
 
-    fn run_chain(self) -> anyhow::Result<Outcome> {
+    fn run_chain(self, quiet: bool) -> anyhow::Result<Outcome> {
         let Some(r0) = self.r0 else {
             usage(false, || {
                 "a chain of tasks needs --r0, the overlap of neighbouring teachers".into()
@@ -94,7 +95,7 @@ impl Constrained {
             q_star: self.q_star.0,
             choice: self.branch.into_iter().map(Choice::from).collect(),
         };
-        emit_chain(&parameters, &self.output)
+        emit_chain(&parameters, &self.output, quiet)
     }
 }
 

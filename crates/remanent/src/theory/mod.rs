@@ -36,8 +36,8 @@ impl TheoryCommand {
     /// Runs it.
     pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
         match self {
-            Self::Single(command) => command.run(),
-            Self::Constrained(command) => command.run(),
+            Self::Single(command) => command.run(quiet),
+            Self::Constrained(command) => command.run(quiet),
             Self::Chain(command) => command.run(quiet),
             Self::Branches(command) => command.run(quiet),
             Self::PhaseDiagram(command) => command.run(quiet),

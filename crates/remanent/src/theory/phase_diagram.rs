@@ -7,7 +7,7 @@ use remanent_theory::phase::{PhaseDiagram, PhaseRow, phase_diagram};
 use remanent_theory::single::SingleTask;
 
 use super::PriorArgument;
-use crate::output::{Outcome, Output, progress};
+use crate::output::{Format, Outcome, Output, progress};
 use crate::values::Values;
 
 /// Computes the spinodals, the crossing and the replicon lines over beta, and
@@ -36,7 +36,7 @@ impl PhaseDiagramCommand {
         let bar = progress(betas.len(), quiet);
         let diagram = phase_diagram(&task, &betas, &|| bar.inc(1))?;
         bar.finish_and_clear();
-        self.output.emit(&diagram, |_| tables(&diagram), || figure(&diagram))?;
+        self.output.emit(&diagram, |format| tables(&diagram, format), || figure(&diagram))?;
         Ok(Outcome::Done)
     }
 }
@@ -48,7 +48,7 @@ fn replicon_line(row: &PhaseRow, first: bool) -> f64 {
     found.unwrap_or(f64::NAN)
 }
 
-fn tables(diagram: &PhaseDiagram) -> Vec<Table> {
+fn tables(diagram: &PhaseDiagram, format: Format) -> Vec<Table> {
     let names = [
         "beta",
         "good_from",
@@ -70,6 +70,9 @@ fn tables(diagram: &PhaseDiagram) -> Vec<Table> {
             Cell::Number(replicon_line(row, true)),
             Cell::Number(replicon_line(row, false)),
         ]);
+    }
+    if format == Format::Csv {
+        return vec![table];
     }
     let mut critical = Table::new(["critical_alpha", "critical_beta"]);
     if let Some(c) = diagram.critical_point {

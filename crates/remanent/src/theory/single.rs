@@ -8,7 +8,7 @@ use remanent_theory::solution::Solution;
 
 use super::figures::{branch_order, by_branch};
 use super::{PriorArgument, tables};
-use crate::output::{Outcome, Output};
+use crate::output::{Outcome, Output, conclude};
 use crate::values::Values;
 
 /// Solves one task for every combination of alpha and beta.
@@ -62,7 +62,7 @@ impl BranchOrAll {
 
 impl Single {
     /// Runs it.
-    pub fn run(self) -> anyhow::Result<Outcome> {
+    pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
         self.output.check()?;
         let mut rows: Vec<Solution> = Vec::new();
         for beta in &self.beta.0 {
@@ -77,7 +77,8 @@ impl Single {
             |format| vec![tables::solutions(&rows, format)],
             || self.figure(&rows),
         )?;
-        Ok(Outcome::done_if(rows.iter().all(Solution::is_converged)))
+        let missing = rows.iter().filter(|s| !s.is_converged()).count();
+        Ok(conclude(missing, rows.len(), quiet))
     }
 
     fn figure(&self, rows: &[Solution]) -> Figure {

@@ -72,6 +72,21 @@ pub fn solutions<'a>(rows: impl IntoIterator<Item = &'a Solution>, format: Forma
     table
 }
 
+/// The solutions of a chain's tasks from which it does not continue.
+pub fn others(tasks: &[TaskResult]) -> Table {
+    let columns = columns(Format::Table);
+    let names = ["other solution of task"].into_iter().chain(columns.iter().map(|c| c.0));
+    let mut table = Table::new(names);
+    for task in tasks {
+        for solution in &task.other_solutions {
+            let mut cells = vec![Cell::Integer(task.task as i64)];
+            cells.extend(columns.iter().map(|c| (c.1)(solution)));
+            table.push(cells);
+        }
+    }
+    table
+}
+
 /// Tasks of one or more chains: leading cells, the task, its solution, and the
 /// error on every task.
 pub fn tasks<'a>(

@@ -7,7 +7,7 @@ use remanent_theory::parameters::Choice;
 use remanent_theory::tune::{Objective, Tuned, tune};
 
 use super::{BranchArgument, PriorArgument};
-use crate::output::{Format, Outcome, Output, progress, remark};
+use crate::output::{Format, Outcome, Output, conclude, progress, remark};
 use crate::values::Values;
 
 /// Finds how strongly the old tasks should be protected.
@@ -97,7 +97,8 @@ impl Tune {
                 ),
             );
         }
-        Ok(Outcome::done_if(tuned.gamma.is_finite()))
+        let missing = tuned.curve.iter().filter(|p| p.objective.is_nan()).count();
+        Ok(conclude(missing, tuned.curve.len(), quiet))
     }
 }
 
