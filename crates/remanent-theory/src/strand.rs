@@ -96,7 +96,7 @@ impl Care {
             tolerance: match self {
                 Self::Quick | Self::Better => 1e-4,
                 Self::Exact => 1e-7,
-                Self::Drawn => 1e-11,
+                Self::Drawn => 1e-10,
             },
             max_turn: match self {
                 Self::Quick => 0.5,

@@ -2,14 +2,13 @@
 
 use clap::Args;
 use rayon::prelude::*;
-use remanent_plot::{Axis, Figure, Panel};
+use remanent_plot::{Axis, Color, Curve, Figure, Panel};
 use remanent_theory::chain::ChainParameters;
 use remanent_theory::parameters::Choice;
 use remanent_theory::single::SingleTask;
 use remanent_theory::solution::Solution;
 
 use super::chain::emit_chain;
-use super::figures::by_branch;
 use super::{BranchArgument, PriorArgument, tables};
 use crate::output::{Outcome, Output, conclude, usage};
 use crate::values::Values;
@@ -104,10 +103,14 @@ fn figure(rows: &[Solution]) -> Figure {
     let title = rows.first().map(|s| format!("α = {}, β = {}", s.alpha, s.beta));
     let mut order = Panel::new("order parameters", axis(), Axis::linear("overlap"));
     let mut error = Panel::new("generalisation error", axis(), Axis::linear("ε"));
-    let sorted: Vec<&Solution> = rows.iter().collect();
-    by_branch(&mut order, &sorted, |s| s.q_d, |s| s.q_0, Some("q_0"), 0);
-    by_branch(&mut order, &sorted, |s| s.q_d, |s| s.r, Some("r"), 1);
-    by_branch(&mut order, &sorted, |s| s.q_d, |s| s.p, Some("p"), 2);
-    by_branch(&mut error, &sorted, |s| s.q_d, |s| s.eps, None, 0);
+    // The label of the branch may change from one q_⋆ to the next while nothing else does.
+    let line = |y: fn(&Solution) -> f64, color: usize| {
+        let (xs, ys) = rows.iter().map(|s| (s.q_d, y(s))).unzip();
+        Curve::new(xs, ys).color(Color::Palette(color))
+    };
+    order.push(line(|s| s.q_0, 0).label("q_0"));
+    order.push(line(|s| s.r, 1).label("r"));
+    order.push(line(|s| s.p, 2).label("p"));
+    error.push(line(|s| s.eps, 0));
     Figure { panels: vec![error, order], columns: 2, title }
 }
