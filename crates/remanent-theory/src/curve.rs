@@ -68,6 +68,7 @@ pub struct Curve<'a> {
 
 /// Solutions this near to a fold in ln α are started from the fold itself.
 const NEAR_FOLD: f64 = 0.012;
+
 impl<'a> Curve<'a> {
     /// Traces the curve from α → 0 to beyond `alpha`; results will be computed
     /// at `resolution`. `None` if not even a start can be found.

@@ -121,15 +121,6 @@ impl Solution {
     pub fn is_converged(&self) -> bool {
         self.termination == Termination::Converged
     }
-
-    /// The conjugates, as the equations use them.
-    pub fn conjugates(&self) -> Conjugates {
-        Conjugates {
-            stiffness: self.q_0_hat - self.q_d_hat,
-            q_0_hat: self.q_0_hat,
-            r_hat: self.r_hat,
-        }
-    }
 }
 
 /// A root of the equations before its observables are computed.

@@ -135,7 +135,7 @@ impl Strand {
         let (mut points, end) = care.tracer().trace(&mut f, first, &mut done);
         // Where α hardly moves, whether it rises or falls is worth a Jacobian.
         for p in &mut points {
-            if p.tangent[3].abs() < SLOW && p.y[1] < CORNER_FIELDS.ln() - 6.0 {
+            if p.tangent[3].abs() < SLOW && outside_corner(p) {
                 *p = point_at(&mut f, p.y, &p.tangent, 1e-6).unwrap_or(*p);
             }
         }
@@ -159,8 +159,8 @@ impl Strand {
     }
 
     pub(crate) fn is_undecided(&self) -> bool {
-        let outside_corner = self.points.iter().filter(|p| p.y[1] < CORNER_FIELDS.ln() - 6.0);
-        let slopes: Vec<f64> = outside_corner.map(|p| p.tangent[3]).collect();
+        let outside = self.points.iter().filter(|p| outside_corner(p));
+        let slopes: Vec<f64> = outside.map(|p| p.tangent[3]).collect();
         let nearly_turns = slopes.windows(3).any(|w| {
             w[1] <= w[0] && w[1] <= w[2] && w[1].abs() < UNDECIDED && w[0].min(w[2]) > 0.0
         });
@@ -174,7 +174,7 @@ impl Strand {
             let length = (0..4).map(|k| (b.y[k] - a.y[k]).powi(2)).sum::<f64>().sqrt();
             let slope = (b.y[3] - a.y[3]) / length;
             let (low, high) = (a.tangent[3].min(b.tangent[3]), a.tangent[3].max(b.tangent[3]));
-            b.y[1] < CORNER_FIELDS.ln() - 6.0
+            outside_corner(b)
                 && ((low > 0.0 && slope < 0.3 * low) || (high < 0.0 && slope > 0.3 * high))
         });
         nearly_turns || barely_turns || hides_a_pair || self.end == StrandEnd::Lost
@@ -196,6 +196,11 @@ impl Strand {
     pub fn passed(&self, index: usize) -> usize {
         self.turns.iter().filter(|&&i| index > i).count()
     }
+}
+
+/// Whether a point is far from the corner, where slopes are too small to be told from noise.
+fn outside_corner(p: &CurvePoint) -> bool {
+    p.y[1] < CORNER_FIELDS.ln() - 6.0
 }
 
 /// The strand from α → 0, and the one from α → ∞ if the first does not lead there.
