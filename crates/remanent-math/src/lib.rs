@@ -2,7 +2,8 @@
 //!
 //! Everything here is ordinary mathematics, free of physics: the Gaussian
 //! special functions that the theory needs at full relative accuracy
-//! ([`normal`]), elementary functions that vectorise ([`elementary`]), trapezoid grids that cluster where an integrand changes
+//! ([`normal`]), elementary functions that vectorise ([`elementary`],
+//! in single precision [`elementary32`]), trapezoid grids that cluster where an integrand changes
 //! quickly ([`grid`]), Gauss–Legendre rules ([`legendre`]), small dense systems ([`linear`]), Newton's method with
 //! a kept Jacobian ([`newton`]), pseudo-arclength continuation
 //! ([`continuation`]), bracketed roots and minima ([`scalar`]), and random
@@ -10,6 +11,7 @@
 
 pub mod continuation;
 pub mod elementary;
+pub mod elementary32;
 pub mod grid;
 pub mod legendre;
 pub mod linear;

@@ -53,6 +53,20 @@ impl Stream {
         let integer = (u64::from(b[0]) << 32 | u64::from(b[1])) >> 12;
         (integer as f64 + 0.5) * 2f64.powi(-52)
     }
+
+    /// The number at `index`, standard normal.
+    pub fn normal(&self, index: u32) -> f64 {
+        crate::normal::quantile(self.uniform(index))
+    }
+
+    /// Shuffles `items` with the numbers from `index` 0 on (Fisher and Yates).
+    pub fn shuffle<T>(&self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            let bits = self.bits(last as u32);
+            let wide = u128::from(bits[0]) << 32 | u128::from(bits[1]);
+            items.swap(last, (wide * (last as u128 + 1) >> 64) as usize);
+        }
+    }
 }
 
 #[cfg(test)]
