@@ -6,7 +6,8 @@
 //! in single precision [`elementary32`]), trapezoid grids that cluster where an integrand changes
 //! quickly ([`grid`]), Gauss–Legendre rules ([`legendre`]), small dense systems ([`linear`]), Newton's method with
 //! a kept Jacobian ([`newton`]), pseudo-arclength continuation
-//! ([`continuation`]), bracketed roots and minima ([`scalar`]), and random
+//! ([`continuation`]), bracketed roots and minima ([`scalar`]), means over trials and
+//! the worth of Markov chains ([`statistics`]), and random
 //! numbers addressed by a counter ([`philox`]).
 
 pub mod continuation;
@@ -19,3 +20,4 @@ pub mod newton;
 pub mod normal;
 pub mod philox;
 pub mod scalar;
+pub mod statistics;

@@ -64,7 +64,7 @@ impl Stream {
         for last in (1..items.len()).rev() {
             let bits = self.bits(last as u32);
             let wide = u128::from(bits[0]) << 32 | u128::from(bits[1]);
-            items.swap(last, (wide * (last as u128 + 1) >> 64) as usize);
+            items.swap(last, ((wide * (last as u128 + 1)) >> 64) as usize);
         }
     }
 }

@@ -1,6 +1,10 @@
 //! Teacher–student perceptrons of binary weights, trained on task after task.
 
 mod bits;
+pub mod boltzmann;
+pub mod bound;
+pub mod convergence;
+pub mod ensemble;
 pub mod gradient;
 pub mod loss;
 pub mod observables;
@@ -8,5 +12,6 @@ pub mod optimizer;
 pub mod parameters;
 pub mod patterns;
 pub mod randomness;
+pub mod sampler;
 pub mod student;
 pub mod world;

@@ -112,7 +112,7 @@ const HAZARDS: usize = 16;
 
 /// h at u/√V for every pattern; returns Σ h u.
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn hazards(u: &[f32], inverse: f64, hazards: &mut [f32]) -> f64 {
+pub(crate) fn hazards(u: &[f32], inverse: f64, hazards: &mut [f32]) -> f64 {
     let mut partial = [0f64; HAZARDS];
     let (u, u_rest) = u.as_chunks::<HAZARDS>();
     let (h, h_rest) = hazards.as_chunks_mut::<HAZARDS>();

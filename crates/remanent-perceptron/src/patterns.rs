@@ -112,6 +112,12 @@ impl Patterns {
         fields(&self.words, self.blocks, chosen, groups, u);
     }
 
+    /// u_μ of all patterns in double precision; `m` is padded as in [`Patterns::fields`].
+    pub fn exact_fields(&self, m: &[f64], u: &mut [f64]) {
+        assert_eq!((m.len(), u.len()), (padded(self.sites), self.len()));
+        exact_fields(&self.words, self.blocks, m.as_chunks::<LANES>().0, u);
+    }
+
     /// G_i = Σ_μ s_i^μ h_μ over the patterns listed in `chosen`; `sums` is padded
     /// like `m` in [`Patterns::fields`], and what it holds in the padding has no meaning.
     pub fn sums(&self, chosen: &[u32], h: &[f32], sums: &mut [f32]) {
@@ -163,6 +169,27 @@ fn fields(words: &[Words], blocks: usize, chosen: &[u32], m: &[Lanes], u: &mut [
             }
         }
         *u = fold(&partial);
+    }
+}
+
+/// Like [`fields`], in double precision.
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn exact_fields(words: &[Words], blocks: usize, m: &[[f64; LANES]], u: &mut [f64]) {
+    for (u, row) in u.iter_mut().zip(words.chunks_exact(blocks)) {
+        let mut partial = [[0f64; LANES]; 2];
+        for (groups, words) in m.chunks(GROUPS).zip(row) {
+            let mut words = *words;
+            for groups in groups.as_chunks::<2>().0 {
+                for (sum, group) in partial.iter_mut().zip(groups) {
+                    for lane in 0..LANES {
+                        let sign = u64::from(words[lane] & SIGN) << 32;
+                        sum[lane] += f64::from_bits(group[lane].to_bits() ^ sign);
+                        words[lane] <<= 1;
+                    }
+                }
+            }
+        }
+        *u = partial.as_flattened().iter().sum();
     }
 }
 
@@ -233,10 +260,14 @@ mod tests {
             let h: Vec<f32> = (0..patterns).map(|i| (i as f32 + 0.3).cos()).collect();
             let mut sums = vec![f32::NAN; padded(sites)];
             s.sums(&chosen, &h, &mut sums);
+            let double: Vec<f64> = m.iter().map(|&m| m.into()).collect();
+            let mut exact = vec![0.0; patterns];
+            s.exact_fields(&double, &mut exact);
             for (&pattern, u) in chosen.iter().zip(&u) {
                 let plain: f64 =
                     (0..sites).map(|i| f64::from(s.sign(pattern as usize, i) * m[i])).sum();
                 assert!((f64::from(*u) - plain).abs() < 1e-4, "{patterns} {sites}");
+                assert!((exact[pattern as usize] - plain).abs() < 1e-12, "{patterns} {sites}");
             }
             for site in 0..sites {
                 let plain: f64 = chosen

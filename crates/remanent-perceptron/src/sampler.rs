@@ -1,0 +1,93 @@
+//! Hamiltonian Monte Carlo in the fields.
+//!
+//! A sweep draws momenta, follows Hamilton's equations by the leapfrog for a
+//! random time, and accepts the end by Metropolis' rule. It is exact for any
+//! step; the step is adapted during the warm-up alone.
+
+use remanent_math::philox::Stream;
+
+use crate::ensemble::{Ensemble, Parts, Scratch};
+
+/// One Markov chain.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    /// The fields a = artanh m.
+    pub position: Vec<f64>,
+    /// The potential and its parts at the position.
+    pub parts: Parts,
+    /// Step of the leapfrog.
+    pub step: f64,
+}
+
+/// Mean duration of a trajectory, in units of the fields.
+const DURATION: f64 = 1.5;
+/// The acceptance that the warm-up aims at.
+const WANTED_ACCEPTANCE: f64 = 0.8;
+/// No trajectory has more steps.
+const MOST_STEPS: f64 = 200.0;
+
+/// Room for a trajectory.
+#[derive(Clone, Debug, Default)]
+pub struct Trajectory {
+    scratch: Scratch,
+    position: Vec<f64>,
+    momentum: Vec<f64>,
+    gradient: Vec<f64>,
+}
+
+impl Chain {
+    /// A chain at `position`.
+    pub fn new(ensemble: &Ensemble, position: Vec<f64>, step: f64) -> Self {
+        let parts = ensemble.potential(&position, &mut Scratch::default());
+        Self { position, parts, step }
+    }
+
+    /// One sweep; returns the probability with which its end was accepted.
+    /// `momenta` and `decisions` are this sweep's random numbers.
+    pub fn sweep(
+        &mut self,
+        ensemble: &Ensemble,
+        momenta: Stream,
+        decisions: Stream,
+        room: &mut Trajectory,
+    ) -> f64 {
+        let n = self.position.len();
+        room.gradient.resize(n, 0.0);
+        room.position.clone_from(&self.position);
+        room.momentum.clear();
+        room.momentum.extend((0..n).map(|i| momenta.normal(i as u32)));
+        let duration = DURATION * (0.5 + decisions.uniform(0));
+        let steps = (duration / self.step).ceil().min(MOST_STEPS);
+        let step = self.step;
+        let kinetic = |p: &[f64]| 0.5 * p.iter().map(|p| p * p).sum::<f64>();
+        let start = self.parts.potential + kinetic(&room.momentum);
+        ensemble.gradient(&room.position, &mut room.scratch, &mut room.gradient);
+        for _ in 0..steps as usize {
+            advance(&mut room.momentum, &room.gradient, -0.5 * step);
+            advance(&mut room.position, &room.momentum, step);
+            ensemble.gradient(&room.position, &mut room.scratch, &mut room.gradient);
+            advance(&mut room.momentum, &room.gradient, -0.5 * step);
+        }
+        let parts = ensemble.potential(&room.position, &mut room.scratch);
+        let acceptance = (start - parts.potential - kinetic(&room.momentum)).exp().min(1.0);
+        // NaN, at the end of a trajectory that flew off, is not accepted.
+        if decisions.uniform(1) < acceptance {
+            std::mem::swap(&mut self.position, &mut room.position);
+            self.parts = parts;
+        }
+        if acceptance.is_nan() { 0.0 } else { acceptance }
+    }
+
+    /// Moves the step towards the wanted acceptance, less and less as the warm-up goes on.
+    pub fn adapt(&mut self, acceptance: f64, sweep: usize) {
+        let gain = 1.0 / (1.0 + sweep as f64).powf(0.6);
+        self.step *= (gain * (acceptance - WANTED_ACCEPTANCE)).exp();
+    }
+}
+
+/// x ← x + factor · y.
+fn advance(x: &mut [f64], y: &[f64], factor: f64) {
+    for (x, y) in x.iter_mut().zip(y) {
+        *x += factor * y;
+    }
+}
