@@ -1,0 +1,205 @@
+//! Running the cells of an experiment: those which have a record are read,
+//! the others are computed, one thread a cell.
+//!
+//! Each record is on disk as soon as its cell is done. What is returned is
+//! what was read back from JSON, also for a cell that was just computed: a run
+//! gives the same values whether it was interrupted, continued or repeated.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::iter::{ParallelBridge, ParallelIterator};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::atomic::{self, FileError};
+use crate::cell::{self, Cell, Context, Entry, Place, Stopped};
+use crate::sealed::{self, SealError};
+use crate::store::{self, Store, StoreError};
+use crate::times;
+
+/// Whoever watches a run: a progress bar and a voice. Called from several threads.
+pub trait Watcher: Sync {
+    /// Work was done, or found done.
+    fn advance(&self, units: u64);
+    /// Something the user should know.
+    fn notice(&self, text: &str);
+}
+
+/// A watcher that does not care.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Watcher for Silent {
+    fn advance(&self, _units: u64) {}
+    fn notice(&self, _text: &str) {}
+}
+
+/// Why a run has no result.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// It was asked to stop; what is done and what is under way is saved.
+    #[error("interrupted: {done} of {total} cells are done, and the same command continues")]
+    Interrupted {
+        /// Cells with a record.
+        done: usize,
+        /// All cells.
+        total: usize,
+    },
+    /// A cell cannot be computed.
+    #[error("cell {key} failed: {reason}")]
+    Failed {
+        /// The key of the cell.
+        key: Value,
+        /// What the cell says.
+        reason: String,
+    },
+    /// Something could not be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// What a run would find.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Survey {
+    /// The indices of the cells that would be computed; of equal cells only the first.
+    pub missing: Vec<usize>,
+    /// For each cell, the seconds that it took, if it is done and they are known.
+    pub seconds: Vec<Option<f64>>,
+}
+
+impl Store {
+    /// The records of the cells, in their order. Cells without a record are computed in parallel
+    /// on the current pool of rayon, long ones first.
+    ///
+    /// When `interrupt` becomes true the cells under way save a checkpoint and stop, and no other
+    /// is started. The same happens when a cell fails, so that the failure is known at once and
+    /// nothing is lost; a failure is reported even if an interrupt came as well.
+    pub fn run<C: Cell>(
+        &self,
+        cells: &[C],
+        watcher: &dyn Watcher,
+        interrupt: &AtomicBool,
+    ) -> Result<Vec<C::Record>, RunError> {
+        let places: Vec<Place> = cells.iter().map(|cell| self.place(cell)).collect();
+        let first = first_of_equals(&places);
+        let mut records: Vec<Option<C::Record>> = Vec::with_capacity(cells.len());
+        for (i, place) in places.iter().enumerate() {
+            let found = if first[i] == i { recall(place, watcher)? } else { None };
+            if found.is_some() {
+                watcher.advance(cells[i].work());
+                // There is one if the program was killed between a record and its last rites.
+                atomic::remove(&place.checkpoint)?;
+            }
+            records.push(found);
+        }
+
+        let mut missing: Vec<usize> =
+            (0..cells.len()).filter(|&i| first[i] == i && records[i].is_none()).collect();
+        // A long cell that is started last leaves all other threads idle.
+        missing.sort_by_key(|&i| Reverse(cells[i].work()));
+        let halt = AtomicBool::new(false);
+        let compute = |i: usize| {
+            let context = Context::new(Some(&places[i]), watcher, interrupt, &halt, self.every);
+            let outcome = self.compute(&cells[i], &places[i], context);
+            if matches!(outcome, Err(Stopped::Failed(_) | Stopped::Io(_))) {
+                halt.store(true, Ordering::Relaxed);
+            }
+            (i, outcome)
+        };
+        // A bridge hands out the cells one by one and in order; a split into halves would not.
+        let mut outcomes: Vec<_> = missing.into_iter().par_bridge().map(compute).collect();
+        outcomes.sort_by_key(|&(i, _)| i);
+
+        for (i, outcome) in outcomes {
+            match outcome {
+                Ok(record) => records[i] = Some(record),
+                Err(Stopped::Interrupted) => {}
+                Err(Stopped::Failed(reason)) => {
+                    return Err(RunError::Failed { key: places[i].key.clone(), reason });
+                }
+                Err(Stopped::Io(error)) => return Err(error.into()),
+            }
+        }
+        let done = first.iter().filter(|&&i| records[i].is_some()).count();
+        let interrupted = RunError::Interrupted { done, total: cells.len() };
+        for i in (0..cells.len()).filter(|&i| first[i] != i) {
+            // A record need not be `Clone`; the file can be read twice.
+            if records[first[i]].is_some() {
+                records[i] = recall(&places[i], watcher)?;
+                watcher.advance(cells[i].work());
+            }
+        }
+        records.into_iter().collect::<Option<_>>().ok_or(interrupted)
+    }
+
+    fn compute<C: Cell>(
+        &self,
+        cell: &C,
+        place: &Place,
+        mut context: Context<'_>,
+    ) -> Result<C::Record, Stopped> {
+        if context.interrupted() {
+            return Err(Stopped::Interrupted);
+        }
+        let record = cell.run(&mut context)?;
+        // JSON has no NaN. A record that could be written and never read again would be computed
+        // at every run.
+        let record = serde_json::to_vec(&record)
+            .and_then(|json| serde_json::from_slice(&json))
+            .map_err(|error| {
+                Stopped::Failed(format!(
+                    "its record cannot be read back from JSON ({error}); is a number not finite?"
+                ))
+            })?;
+        sealed::write(&place.record, "record", &Entry { key: &place.key, value: &record })?;
+        atomic::remove(&place.checkpoint)?;
+        self.times.append(&place.hash, context.seconds())?;
+        Ok(record)
+    }
+
+    /// What [`open`](Self::open) and [`run`](Self::run) would find, refusals included, without
+    /// creating or changing anything, and whether or not the directory is in use.
+    pub fn survey<C: Cell>(
+        directory: &Path,
+        kind: &str,
+        config: &Value,
+        fresh: bool,
+        cells: &[C],
+    ) -> Result<Survey, StoreError> {
+        let mut survey = Survey { missing: Vec::new(), seconds: vec![None; cells.len()] };
+        let usable = store::usable(directory, kind, config, fresh)?;
+        let times = times::read(&directory.join(store::TIMES))?;
+        let places: Vec<Place> =
+            cells.iter().map(|cell| Place::new(directory, kind, cell.key())).collect();
+        let first = first_of_equals(&places);
+        for (i, place) in places.iter().enumerate() {
+            let found = match cell::look::<C::Record>(&place.record, "record", &place.key) {
+                Err(SealError::File(error)) => return Err(error.into()),
+                found => usable && matches!(found, Ok(Some(_))),
+            };
+            if found {
+                survey.seconds[i] = times.get(&place.hash).copied();
+            } else if first[i] == i {
+                survey.missing.push(i);
+            }
+        }
+        Ok(survey)
+    }
+}
+
+fn recall<T: DeserializeOwned>(
+    place: &Place,
+    watcher: &dyn Watcher,
+) -> Result<Option<T>, FileError> {
+    cell::recall(&place.record, "record", &place.key, watcher)
+}
+
+/// For each place the index of the first one that is the same.
+fn first_of_equals(places: &[Place]) -> Vec<usize> {
+    let mut seen = HashMap::new();
+    places.iter().enumerate().map(|(i, place)| *seen.entry(&place.hash).or_insert(i)).collect()
+}

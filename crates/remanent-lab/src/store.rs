@@ -1,0 +1,349 @@
+//! A run directory: what is in it, who may use it, and when it is refused.
+//!
+//! ```text
+//! experiment.json       the marker: kind and configuration of the run
+//! records/<cell>.json   what is done
+//! checkpoints/<cell>.json   what is under way
+//! times.csv             how long it took
+//! lock                  held by the program that works here
+//! ```
+//!
+//! Results are expensive, and a mistyped `--out` must not cost any. A
+//! directory that is not a run is refused, so is a run of another experiment,
+//! and nothing is removed unless the user says so, and then only files with
+//! names that a store gives.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::atomic::{self, FileError};
+use crate::cell::{CHECKPOINT_EVERY, CHECKPOINTS, Cell, Place, RECORDS};
+use crate::sealed::{self, SealError, VERSION};
+use crate::times::Times;
+
+const MARKER: &str = "experiment.json";
+const LOCK: &str = "lock";
+const FOLDERS: [&str; 2] = [RECORDS, CHECKPOINTS];
+pub(crate) const TIMES: &str = "times.csv";
+
+/// Why a directory cannot be used for a run.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// Files that are not of a run.
+    #[error(
+        "{} is not empty and holds no run; choose another --out, or an empty directory", .0.display()
+    )]
+    NotARun(PathBuf),
+    /// A file.
+    #[error("{} is not a directory; choose another --out", .0.display())]
+    NotADirectory(PathBuf),
+    /// A run of another experiment.
+    #[error(
+        "{} holds another experiment:\n  {}\nchoose another --out, or start anew with --fresh",
+        directory.display(),
+        differences.join("\n  ")
+    )]
+    Different {
+        /// The directory.
+        directory: PathBuf,
+        /// One a key: `alpha: there 1, here 2`.
+        differences: Vec<String>,
+    },
+    /// The marker cannot be read.
+    #[error(
+        "{reason}; choose another --out, or start anew with --fresh, which removes the records there"
+    )]
+    Damaged {
+        /// What is wrong with it.
+        reason: SealError,
+    },
+    /// The marker has another format, most likely a newer one.
+    #[error(
+        "{} holds a run in format {found}, and this program knows format {VERSION}; use the \
+         program that wrote it, choose another --out, or start anew with --fresh",
+        directory.display()
+    )]
+    Version {
+        /// The directory.
+        directory: PathBuf,
+        /// The format of its marker.
+        found: u32,
+    },
+    /// Another program works there.
+    #[error(
+        "{} is in use by another program; wait until it has finished, or choose another --out",
+        .0.display()
+    )]
+    InUse(PathBuf),
+    /// The operating system refused.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Marker {
+    kind: String,
+    config: Value,
+}
+
+/// What is found where a run shall be.
+enum Standing {
+    /// Nothing.
+    New,
+    /// The same experiment.
+    Same,
+    /// A run that shall be replaced.
+    Stale { damaged: bool },
+}
+
+/// A run directory, locked until this is dropped or the program ends, however it ends.
+#[derive(Debug)]
+pub struct Store {
+    pub(crate) directory: PathBuf,
+    pub(crate) kind: String,
+    pub(crate) every: Duration,
+    pub(crate) times: Times,
+    _lock: Lock,
+}
+
+impl Store {
+    /// Opens the run in a directory, or begins one. `config` is what the cells have in common; the
+    /// number of seeds is no part of it, so that more of them can be added later. `fresh` discards
+    /// what an earlier run, of whatever configuration, has left.
+    pub fn open(
+        directory: &Path,
+        kind: &str,
+        config: &Value,
+        fresh: bool,
+    ) -> Result<Self, StoreError> {
+        // Looked at before the lock, so that a directory which is refused stays as it is, and
+        // after it, because another program may have begun or ended a run in the meantime.
+        inspect(directory, kind, config, fresh)?;
+        fs::create_dir_all(directory).map_err(FileError::new("create", directory))?;
+        let lock = Lock::acquire(directory)?;
+        let standing = inspect(directory, kind, config, fresh)?;
+
+        let marker = directory.join(MARKER);
+        atomic::sweep(directory)?;
+        for folder in FOLDERS {
+            atomic::sweep(&directory.join(folder))?;
+        }
+        if let Standing::Stale { damaged } = standing {
+            // The marker is there all the time: if the program is killed here, this is still a run.
+            for folder in FOLDERS {
+                atomic::remove_files(&directory.join(folder), is_entry)?;
+            }
+            atomic::remove(&directory.join(TIMES))?;
+            if damaged {
+                // It may never have been ours.
+                atomic::copy_aside(&marker)?;
+            }
+        }
+        if !matches!(standing, Standing::Same) {
+            let content = Marker { kind: kind.to_owned(), config: config.clone() };
+            sealed::write(&marker, "experiment", &content)?;
+        }
+        for folder in FOLDERS {
+            let folder = directory.join(folder);
+            fs::create_dir_all(&folder).map_err(FileError::new("create", &folder))?;
+        }
+        Ok(Self {
+            directory: directory.to_owned(),
+            kind: kind.to_owned(),
+            every: CHECKPOINT_EVERY,
+            times: Times::open(&directory.join(TIMES))?,
+            _lock: lock,
+        })
+    }
+
+    /// Sets how often a cell under way is saved.
+    #[must_use]
+    pub fn checkpoint_every(self, every: Duration) -> Self {
+        Self { every, ..self }
+    }
+
+    /// The directory as given.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// How long a cell with a record took, all its parts together if it was interrupted.
+    pub fn seconds<C: Cell>(&self, cell: &C) -> Option<f64> {
+        self.times.get(&self.place(cell).hash)
+    }
+
+    pub(crate) fn place<C: Cell>(&self, cell: &C) -> Place {
+        Place::new(&self.directory, &self.kind, cell.key())
+    }
+}
+
+/// Refuses a directory in which the run cannot be, as [`Store::open`] does, and changes nothing.
+/// Says whether records in it may be used.
+pub(crate) fn usable(
+    directory: &Path,
+    kind: &str,
+    config: &Value,
+    fresh: bool,
+) -> Result<bool, StoreError> {
+    Ok(matches!(inspect(directory, kind, config, fresh)?, Standing::Same))
+}
+
+fn inspect(
+    directory: &Path,
+    kind: &str,
+    config: &Value,
+    fresh: bool,
+) -> Result<Standing, StoreError> {
+    match fs::metadata(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Standing::New),
+        found => {
+            if !found.map_err(FileError::new("open", directory))?.is_dir() {
+                return Err(StoreError::NotADirectory(directory.to_owned()));
+            }
+        }
+    }
+    match sealed::read::<Marker>(&directory.join(MARKER), "experiment") {
+        Err(SealError::Missing(_)) => {
+            // A program that was killed while it began a run has left nothing but these.
+            let ours =
+                |name: &str| name == LOCK || name.starts_with(MARKER) || atomic::is_temporary(name);
+            if atomic::names(directory)?.iter().all(|name| name.to_str().is_some_and(ours)) {
+                Ok(Standing::New)
+            } else {
+                Err(StoreError::NotARun(directory.to_owned()))
+            }
+        }
+        Err(SealError::File(error)) => Err(error.into()),
+        Ok(_) | Err(SealError::Version { .. }) if fresh => Ok(Standing::Stale { damaged: false }),
+        Err(_) if fresh => Ok(Standing::Stale { damaged: true }),
+        Err(SealError::Version { found, .. }) => {
+            Err(StoreError::Version { directory: directory.to_owned(), found })
+        }
+        Err(reason) => Err(StoreError::Damaged { reason }),
+        Ok(marker) => {
+            let differences = differences(&marker, kind, config);
+            if differences.is_empty() {
+                Ok(Standing::Same)
+            } else {
+                Err(StoreError::Different { directory: directory.to_owned(), differences })
+            }
+        }
+    }
+}
+
+/// The right to work in a directory. The operating system releases the lock of a program that is
+/// killed; a file that merely exists would have to be removed by hand.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Lock {
+    fn acquire(directory: &Path) -> Result<Self, StoreError> {
+        let path = directory.join(LOCK);
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(FileError::new("create", &path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self(file)),
+            Err(TryLockError::WouldBlock) => Err(StoreError::InUse(directory.to_owned())),
+            Err(TryLockError::Error(source)) => Err(FileError::new("lock", &path)(source).into()),
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // To close the file is not enough: a process that is just being started by another thread
+        // has a copy of it for a moment. If this fails, the end of the program does it.
+        let _ = self.0.unlock();
+    }
+}
+
+/// Whether a name is that of a record or checkpoint, damaged or not.
+fn is_entry(name: &str) -> bool {
+    name.split_once(".json").is_some_and(|(hash, end)| {
+        hash.len() == 32
+            && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && (end.is_empty() || end.starts_with(".damaged"))
+    })
+}
+
+fn differences(there: &Marker, kind: &str, config: &Value) -> Vec<String> {
+    if there.kind != kind {
+        return vec![format!("kind: there {}, here {kind}", there.kind)];
+    }
+    let (mut old, mut new) = (BTreeMap::new(), BTreeMap::new());
+    flatten("", &there.config, &mut old);
+    flatten("", config, &mut new);
+    let show = |value: Option<&&Value>| value.map_or("nothing".into(), |value| value.to_string());
+    let mut keys: Vec<&String> = old.keys().chain(new.keys()).collect();
+    keys.sort();
+    keys.dedup();
+    keys.into_iter()
+        .map(|key| (key, old.get(key), new.get(key)))
+        .filter(|(_, there, here)| there != here)
+        .map(|(key, there, here)| format!("{key}: there {}, here {}", show(there), show(here)))
+        .collect()
+}
+
+/// The leaves of a configuration by their dotted names.
+fn flatten<'a>(prefix: &str, value: &'a Value, leaves: &mut BTreeMap<String, &'a Value>) {
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            for (key, value) in map {
+                let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+                flatten(&name, value, leaves);
+            }
+        }
+        _ => {
+            leaves.insert(prefix.to_owned(), value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn differences_name_the_key_and_both_values() {
+        let there = Marker {
+            kind: "train".into(),
+            config: json!({"beta": 20.0, "network": {"layers": [10, 5], "bias": true}, "old": {}}),
+        };
+        let here = json!({"beta": 10.0, "network": {"layers": [10, 7], "bias": true}, "new": "x"});
+        assert_eq!(
+            differences(&there, "train", &here),
+            [
+                "beta: there 20.0, here 10.0",
+                "network.layers: there [10,5], here [10,7]",
+                "new: there nothing, here \"x\"",
+                "old: there {}, here nothing",
+            ]
+        );
+        assert_eq!(differences(&there, "train", &there.config), [""; 0]);
+        assert_eq!(differences(&there, "bound", &there.config), ["kind: there train, here bound"]);
+    }
+
+    #[test]
+    fn only_names_that_a_store_gives_are_its_own() {
+        let hash = "0123456789abcdef0123456789abcdef";
+        for end in [".json", ".json.damaged", ".json.damaged-2"] {
+            assert!(is_entry(&format!("{hash}{end}")), "{end}");
+        }
+        for name in ["notes.json", hash, &format!("{hash}.json.bak"), &format!("{hash}0.json")] {
+            assert!(!is_entry(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! How long cells took: `times.csv`, one line a cell, appended when it is done.
+//!
+//! Wall-clock times differ from run to run. They are kept out of the records,
+//! which can therefore be compared byte for byte.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::atomic::FileError;
+
+/// The times of a run, open for appending.
+#[derive(Debug)]
+pub(crate) struct Times {
+    path: PathBuf,
+    state: Mutex<(File, HashMap<String, f64>)>,
+}
+
+impl Times {
+    /// Opens the file, or creates it with its head line.
+    pub(crate) fn open(path: &Path) -> Result<Self, FileError> {
+        let text = text(path)?;
+        let seconds = parse(&text);
+        let write = || {
+            let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+            if text.is_empty() {
+                file.write_all(b"cell,seconds\n")?;
+            } else if !text.ends_with('\n') {
+                // A killed program cut its last line: `12.3` may have been `12.345`. This makes a
+                // line of it that is no number.
+                file.write_all(b"(cut)\n")?;
+            }
+            Ok(file)
+        };
+        let file = write().map_err(FileError::new("write", path))?;
+        Ok(Self { path: path.to_owned(), state: Mutex::new((file, seconds)) })
+    }
+
+    /// Adds a line.
+    pub(crate) fn append(&self, hash: &str, seconds: f64) -> Result<(), FileError> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = format!("{hash},{seconds:.6}\n");
+        state.0.write_all(line.as_bytes()).map_err(FileError::new("write", &self.path))?;
+        state.1.insert(hash.to_owned(), seconds);
+        Ok(())
+    }
+
+    /// The seconds of a cell.
+    pub(crate) fn get(&self, hash: &str) -> Option<f64> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).1.get(hash).copied()
+    }
+}
+
+/// The times in a file, which is left as it is; none if it does not exist.
+pub(crate) fn read(path: &Path) -> Result<HashMap<String, f64>, FileError> {
+    Ok(parse(&text(path)?))
+}
+
+fn text(path: &Path) -> Result<String, FileError> {
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        bytes => Ok(String::from_utf8_lossy(&bytes.map_err(FileError::new("read", path))?).into()),
+    }
+}
+
+/// The last entry of each cell counts. A line that is not whole, or that makes no sense, does not.
+fn parse(text: &str) -> HashMap<String, f64> {
+    text.split_inclusive('\n')
+        .filter_map(|line| line.strip_suffix('\n')?.split_once(','))
+        .filter_map(|(hash, seconds)| Some((hash.to_owned(), seconds.parse().ok()?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_line_is_no_time_and_spoils_no_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("times.csv");
+        let times = Times::open(&path).unwrap();
+        times.append("a", 1.5).unwrap();
+        times.append("a", 2.5).unwrap();
+        times.append("b", 12.345).unwrap();
+        drop(times);
+        let whole = fs::read_to_string(&path).unwrap();
+        fs::write(&path, &whole[..whole.len() - 4]).unwrap();
+
+        let times = Times::open(&path).unwrap();
+        assert_eq!((times.get("a"), times.get("b")), (Some(2.5), None));
+        times.append("c", 3.0).unwrap();
+        drop(times);
+        let seconds = read(&path).unwrap();
+        assert_eq!(seconds.len(), 2);
+        assert_eq!((seconds["a"], seconds["c"]), (2.5, 3.0));
+    }
+}
