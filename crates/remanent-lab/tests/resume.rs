@@ -5,6 +5,7 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -42,6 +43,7 @@ fn interrupted_and_resumed_equals_uninterrupted() {
                 assert_eq!(total, 5);
                 assert_eq!(done, list(&parts.path().join("records")).len());
                 interruptions += 1;
+                assert!(interruptions < 20, "what was done is not continued");
             }
             Err(error) => panic!("{error}"),
         }
@@ -171,9 +173,12 @@ fn equal_cells_are_computed_once() {
         .map(|seed| Toy { seed, steps: STEPS, pause: Duration::ZERO, ledger: &ledger })
         .into();
     let store = open(directory.path());
-    let records = pool.install(|| store.run(&cells, &ledger, &ledger.interrupt)).unwrap();
-    assert_eq!(ledger.runs(), 2);
+    let run = || pool.install(|| store.run(&cells, &ledger, &ledger.interrupt)).unwrap();
+    let records = run();
     assert_eq!(ledger.units.load(Ordering::SeqCst), 5 * STEPS);
+    assert_eq!(run(), records);
+    assert_eq!(ledger.units.load(Ordering::SeqCst), 10 * STEPS);
+    assert_eq!(ledger.runs(), 2);
     assert_eq!(records[0], records[2]);
     assert_eq!(records[0], records[3]);
     assert_eq!(records[1], records[4]);
@@ -254,7 +259,7 @@ fn a_failure_is_reported_at_once_and_nothing_is_lost() {
         let directory = tempdir().unwrap();
         let store = Store::open(directory.path(), "delicate", &json!({}), false)
             .unwrap()
-            .checkpoint_every(Duration::from_secs(3600));
+            .checkpoint_every(Duration::from_secs(20));
         let waiting = AtomicBool::new(false);
         let cells = [0, 1, 2].map(|seed| Delicate { seed, nan, waiting: &waiting });
         let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -267,6 +272,41 @@ fn a_failure_is_reported_at_once_and_nothing_is_lost() {
         assert_eq!(list(&directory.path().join("checkpoints")).len(), 1);
         assert!(!interrupt.load(Ordering::SeqCst));
     }
+}
+
+/// Fails together with another one.
+struct Doomed<'a> {
+    seed: u64,
+    together: &'a Barrier,
+}
+
+impl Cell for Doomed<'_> {
+    type Record = f64;
+
+    fn key(&self) -> Value {
+        json!({"seed": self.seed})
+    }
+
+    fn work(&self) -> u64 {
+        // The last of the list is begun first.
+        self.seed
+    }
+
+    fn run(&self, _context: &mut Context<'_>) -> Result<f64, Stopped> {
+        self.together.wait();
+        Err(Stopped::Failed("doomed".into()))
+    }
+}
+
+#[test]
+fn of_several_failures_the_first_of_the_list_is_reported() {
+    let directory = tempdir().unwrap();
+    let store = Store::open(directory.path(), "doomed", &json!({}), false).unwrap();
+    let together = Barrier::new(2);
+    let cells = [1, 2].map(|seed| Doomed { seed, together: &together });
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let run = || store.run(&cells, &Silent, &AtomicBool::new(false)).unwrap_err();
+    assert_eq!(pool.install(run).to_string(), "cell {\"seed\":1} failed: doomed");
 }
 
 #[test]
