@@ -80,8 +80,13 @@ mod store;
 mod times;
 
 pub mod atomic;
+pub mod bound;
 pub mod config;
+pub mod convergence;
+pub mod plan;
 pub mod sealed;
+pub mod simulation;
+pub mod values;
 
 pub use cell::{CHECKPOINT_EVERY, Cell, Context, Stopped};
 pub use run::{RunError, Silent, Survey, Watcher};

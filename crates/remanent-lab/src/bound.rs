@@ -1,0 +1,200 @@
+//! The bound study: expected log-likelihood against its upper bound, along training.
+
+use remanent_math::statistics::Summary;
+use remanent_perceptron::bound::{BoundRow, MOST_SITES, along_training};
+use remanent_perceptron::gradient::Trainer;
+use remanent_perceptron::parameters::{ParameterError, within};
+use remanent_perceptron::randomness;
+use remanent_perceptron::world::World;
+use remanent_plot::{Axis, Band, Cell as TableCell, Color, Curve, Figure, Panel, Table};
+use serde::Serialize;
+use serde_json::{Value, json};
+use toml::Table as Config;
+
+use crate::simulation::{Learner, SettingError, Simulation};
+use crate::values;
+use crate::{Cell, Context, Stopped};
+
+/// Keys of a bound study, besides those of a gradient learner.
+pub const KEYS: [&str; 14] = [
+    "n",
+    "alpha",
+    "kappa",
+    "learner",
+    "epochs",
+    "space",
+    "field_scale",
+    "optimizer",
+    "lr",
+    "momentum",
+    "weight_decay",
+    "batch",
+    "prior",
+    "record_every",
+];
+
+/// A bound study.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoundStudy {
+    simulation: Simulation,
+    kappa: f64,
+}
+
+impl BoundStudy {
+    /// Reads and checks a study; the defaults are those of the paper's figure, and ours
+    /// where it does not say (full-batch GD with lr = 0.1, 400 steps).
+    pub fn from_table(table: &Config) -> Result<Self, SettingError> {
+        let mut table = table.clone();
+        let kappa = values::number(&table, "kappa")?.unwrap_or(10.0);
+        table.remove("kappa");
+        for (key, value) in [
+            ("n", 10.into()),
+            ("alpha", 1.0.into()),
+            ("learner", "gd".into()),
+            ("lr", 0.1.into()),
+            ("epochs", 400.into()),
+        ] {
+            table.entry(key).or_insert(value);
+        }
+        let simulation = Simulation::from_table(&table)?;
+        let n = simulation.setting.n;
+        within(
+            "n",
+            n as f64,
+            n <= MOST_SITES,
+            "at most 20, since all 2^n weights are summed over",
+        )?;
+        within("kappa", kappa, kappa > 0.0 && kappa <= 1e6, "above 0")?;
+        let tasks = simulation.setting.alpha.len();
+        if tasks != 1 || !matches!(simulation.learner, Learner::Gradient(_)) {
+            return Err(ParameterError::WrongLength {
+                name: "alpha",
+                given: tasks,
+                tasks: 1,
+                expected: "one, and a gradient learner".into(),
+            }
+            .into());
+        }
+        Ok(Self { simulation, kappa })
+    }
+
+    /// Everything the results depend on.
+    pub fn to_json(&self) -> Value {
+        json!({"simulation": self.simulation.to_json(), "kappa": self.kappa})
+    }
+}
+
+/// One trial.
+pub struct BoundTrial<'a> {
+    /// The study.
+    pub study: &'a BoundStudy,
+    /// Seed and number.
+    pub trial: randomness::Trial,
+}
+
+impl Cell for BoundTrial<'_> {
+    type Record = Vec<BoundRow>;
+
+    fn key(&self) -> Value {
+        json!({"study": self.study.to_json(), "seed": self.trial.seed, "trial": self.trial.trial})
+    }
+
+    fn work(&self) -> u64 {
+        1
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<Vec<BoundRow>, Stopped> {
+        let Learner::Gradient(learner) = &self.study.simulation.learner else {
+            return Err(Stopped::Failed("not a gradient learner".into()));
+        };
+        let world = World::draw(&self.study.simulation.setting, self.trial)
+            .map_err(|error| Stopped::Failed(error.to_string()))?;
+        let trainer = Trainer::new(learner, &world, self.trial);
+        let every = learner.record_every;
+        let (patterns, teacher) = (world.patterns(0), world.teacher(0));
+        let rows = along_training(trainer, patterns, teacher, self.study.kappa, every);
+        context.advance(1);
+        Ok(rows)
+    }
+}
+
+/// One epoch, summarised over trials.
+#[derive(Clone, Debug, Serialize)]
+pub struct BoundSummary {
+    /// The epoch.
+    pub epoch: usize,
+    /// E_q ln P(D|ξ).
+    pub expected_log_likelihood: Summary,
+    /// ln E_q P(D|ξ).
+    pub upper_bound: Summary,
+    /// −L.
+    pub large_network: Summary,
+    /// Upper bound minus expected log-likelihood: never negative.
+    pub gap: Summary,
+    /// ε.
+    pub eps: Summary,
+}
+
+/// Summarises trials.
+pub fn summarise(trials: &[Vec<BoundRow>]) -> Option<Vec<BoundSummary>> {
+    let rows = trials.first()?.len();
+    (0..rows)
+        .map(|i| {
+            let of = |f: &dyn Fn(&BoundRow) -> f64| Summary::of(trials.iter().map(|t| f(&t[i])));
+            Some(BoundSummary {
+                epoch: trials[0][i].epoch,
+                expected_log_likelihood: of(&|r| r.likelihoods.expected_log_likelihood)?,
+                upper_bound: of(&|r| r.likelihoods.upper_bound)?,
+                large_network: of(&|r| r.likelihoods.large_network)?,
+                gap: of(&|r| r.likelihoods.upper_bound - r.likelihoods.expected_log_likelihood)?,
+                eps: of(&|r| r.eps)?,
+            })
+        })
+        .collect()
+}
+
+/// The table, or at most `most` rows of it.
+pub fn table(rows: &[BoundSummary], most: Option<usize>) -> Table {
+    let names = ["expected_log_likelihood", "upper_bound", "gap", "large_network", "eps"];
+    let columns = names.iter().flat_map(|name| [(*name).to_owned(), format!("{name}_se")]);
+    let mut table = Table::new(std::iter::once("epoch".to_owned()).chain(columns));
+    let stride = most.map_or(1, |most| rows.len().div_ceil(most).max(1));
+    for row in rows.iter().rev().step_by(stride).rev() {
+        let mut cells = vec![TableCell::Integer(row.epoch as i64)];
+        for s in [row.expected_log_likelihood, row.upper_bound, row.gap, row.large_network, row.eps]
+        {
+            cells.extend([s.mean.into(), s.standard_error.into()]);
+        }
+        table.push(cells);
+    }
+    table
+}
+
+/// The figure.
+pub fn figure(rows: &[BoundSummary], title: Option<&str>) -> Figure {
+    let x: Vec<f64> = rows.iter().map(|row| row.epoch as f64).collect();
+    let mut panel = Panel::new(
+        "log-likelihood of the data",
+        Axis::linear("epoch"),
+        Axis::linear("log-likelihood").upper(0.0),
+    );
+    type Quantity = (&'static str, fn(&BoundSummary) -> Summary);
+    let quantities: [Quantity; 3] = [
+        ("expected log-likelihood", |r| r.expected_log_likelihood),
+        ("upper bound", |r| r.upper_bound),
+        ("−L (large network)", |r| r.large_network),
+    ];
+    for (color, (name, of)) in quantities.into_iter().enumerate() {
+        let error = |s: Summary| s.standard_error.unwrap_or(0.0);
+        let low = rows.iter().map(|r| of(r).mean - error(of(r))).collect();
+        let high = rows.iter().map(|r| of(r).mean + error(of(r))).collect();
+        panel.push(Band::new(x.clone(), low, high).color(Color::Palette(color)));
+        let mean = rows.iter().map(|r| of(r).mean).collect();
+        panel.push(Curve::new(x.clone(), mean).label(name).color(Color::Palette(color)));
+    }
+    let figure = Figure::single(panel);
+    match title {
+        Some(title) => figure.title(title),
+        None => figure,
+    }
+}

@@ -1,0 +1,240 @@
+//! Convergence times over α.
+
+use remanent_math::statistics::Summary;
+use remanent_perceptron::convergence::{Convergence, Criterion, Watch, WatchProgress};
+use remanent_perceptron::gradient::Trainer;
+use remanent_perceptron::parameters::{ParameterError, within};
+use remanent_perceptron::randomness;
+use remanent_perceptron::world::World;
+use remanent_plot::{Axis, Cell as TableCell, Color, Figure, Panel, Points, Table};
+use serde::Serialize;
+use serde_json::{Value, json};
+use toml::Table as Config;
+
+use crate::simulation::{Learner, SettingError, Simulation};
+use crate::values;
+use crate::{Cell, Context, Stopped};
+
+/// Keys of a convergence study: those of a gradient learner, and the criterion.
+pub const KEYS: [&str; 14] = [
+    "n",
+    "alpha",
+    "learner",
+    "epochs",
+    "space",
+    "field_scale",
+    "optimizer",
+    "lr",
+    "momentum",
+    "weight_decay",
+    "batch",
+    "prior",
+    "window",
+    "drop",
+];
+
+/// One α of a convergence study.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConvergenceStudy {
+    simulation: Simulation,
+    criterion: Criterion,
+}
+
+impl ConvergenceStudy {
+    /// Reads and checks a study; the defaults are the paper's (N = 3000, full-batch GD with
+    /// lr = 0.01, at most 10,000 steps).
+    pub fn from_table(table: &Config) -> Result<Self, SettingError> {
+        let mut table = table.clone();
+        let criterion = Criterion {
+            window: values::count(&table, "window")?.unwrap_or(1000),
+            drop: values::number(&table, "drop")?.unwrap_or(0.0005),
+        };
+        for key in ["window", "drop"] {
+            table.remove(key);
+        }
+        for (key, value) in
+            [("n", 3000.into()), ("learner", "gd".into()), ("epochs", 10_000.into())]
+        {
+            table.entry(key).or_insert(value);
+        }
+        // Nothing is recorded along the way but ε.
+        table.insert("record_every".into(), toml::Value::Integer(i64::MAX));
+        let simulation = Simulation::from_table(&table)?;
+        within("window", criterion.window as f64, criterion.window >= 1, "at least 1")?;
+        within("drop", criterion.drop, criterion.drop > 0.0, "above 0")?;
+        let tasks = simulation.setting.alpha.len();
+        if tasks != 1 || !matches!(simulation.learner, Learner::Gradient(_)) {
+            return Err(ParameterError::WrongLength {
+                name: "alpha",
+                given: tasks,
+                tasks: 1,
+                expected: "one, and a gradient learner".into(),
+            }
+            .into());
+        }
+        Ok(Self { simulation, criterion })
+    }
+
+    /// Everything the results depend on.
+    pub fn to_json(&self) -> Value {
+        json!({"simulation": self.simulation.to_json(), "criterion": self.criterion})
+    }
+
+    /// α.
+    pub fn alpha(&self) -> f64 {
+        self.simulation.setting.alpha[0]
+    }
+}
+
+/// One trial at one α.
+pub struct ConvergenceTrial<'a> {
+    /// The study.
+    pub study: &'a ConvergenceStudy,
+    /// Seed and number.
+    pub trial: randomness::Trial,
+}
+
+impl Cell for ConvergenceTrial<'_> {
+    type Record = Convergence;
+
+    fn key(&self) -> Value {
+        json!({"study": self.study.to_json(), "seed": self.trial.seed, "trial": self.trial.trial})
+    }
+
+    fn work(&self) -> u64 {
+        // Steps, weighted by the patterns that each goes through.
+        self.steps() * self.weight()
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<Convergence, Stopped> {
+        let Learner::Gradient(learner) = &self.study.simulation.learner else {
+            return Err(Stopped::Failed("not a gradient learner".into()));
+        };
+        let world = World::draw(&self.study.simulation.setting, self.trial)
+            .map_err(|error| Stopped::Failed(error.to_string()))?;
+        let (trainer, eps) = match context.load::<WatchProgress>() {
+            Some(WatchProgress { training, eps }) => {
+                (Trainer::resume(learner, &world, self.trial, training), eps)
+            }
+            None => (Trainer::new(learner, &world, self.trial), Vec::new()),
+        };
+        let done = trainer.epochs_done() as u64;
+        context.advance(done * self.weight());
+        let mut watch = Watch::new(trainer, &world, self.study.criterion, eps);
+        let found = loop {
+            if let Some(found) = watch.epoch() {
+                break found;
+            }
+            context.advance(self.weight());
+            if watch.trainer().student().diverged().is_some() {
+                return Err(Stopped::Failed("learning diverged; take a smaller lr".into()));
+            }
+            if context.due() {
+                context.save(&watch.progress())?;
+            }
+        };
+        // Steps that were not needed count as done.
+        context.advance((self.steps() - found.steps as u64 + 1) * self.weight());
+        Ok(found)
+    }
+}
+
+impl ConvergenceTrial<'_> {
+    fn steps(&self) -> u64 {
+        match &self.study.simulation.learner {
+            Learner::Gradient(learner) => learner.epochs_of(0) as u64,
+            Learner::Boltzmann(_) => 1,
+        }
+    }
+
+    fn weight(&self) -> u64 {
+        let setting = &self.study.simulation.setting;
+        (setting.alpha[0] * setting.n as f64).ceil() as u64
+    }
+}
+
+/// One α, summarised over trials.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConvergenceSummary {
+    /// α.
+    pub alpha: f64,
+    /// T_c over the trials that converged; none if none did.
+    pub time: Option<Summary>,
+    /// ε at T_c, over all trials.
+    pub eps: Summary,
+    /// Trials that reached the limit of steps.
+    pub not_converged: usize,
+    /// All trials.
+    pub trials: usize,
+}
+
+/// Summarises the trials of one α.
+pub fn summarise(alpha: f64, trials: &[Convergence]) -> Option<ConvergenceSummary> {
+    Some(ConvergenceSummary {
+        alpha,
+        time: Summary::of(trials.iter().filter_map(|t| t.time).map(|t| t as f64)),
+        eps: Summary::of(trials.iter().map(|t| t.eps))?,
+        not_converged: trials.iter().filter(|t| t.time.is_none()).count(),
+        trials: trials.len(),
+    })
+}
+
+/// The table.
+pub fn table(rows: &[ConvergenceSummary]) -> Table {
+    let mut table = Table::new([
+        "alpha",
+        "time",
+        "time_se",
+        "time_min",
+        "time_max",
+        "eps",
+        "eps_se",
+        "not_converged",
+        "trials",
+    ]);
+    for row in rows {
+        table.push(vec![
+            row.alpha.into(),
+            row.time.map(|t| t.mean).into(),
+            row.time.and_then(|t| t.standard_error).into(),
+            row.time.map(|t| t.min).into(),
+            row.time.map(|t| t.max).into(),
+            row.eps.mean.into(),
+            row.eps.standard_error.into(),
+            TableCell::Integer(row.not_converged as i64),
+            TableCell::Integer(row.trials as i64),
+        ]);
+    }
+    table
+}
+
+/// The figure.
+pub fn figure(rows: &[ConvergenceSummary], title: Option<&str>) -> Figure {
+    let found: Vec<(f64, Summary)> =
+        rows.iter().filter_map(|row| Some((row.alpha, row.time?))).collect();
+    let mut times =
+        Panel::new("convergence time", Axis::linear("α"), Axis::linear("T_c").lower(0.0));
+    times.push(
+        Points::new(
+            found.iter().map(|(x, _)| *x).collect(),
+            found.iter().map(|(_, t)| t.mean).collect(),
+        )
+        .error(found.iter().map(|(_, t)| t.standard_error.unwrap_or(0.0)).collect())
+        .color(Color::Palette(0)),
+    );
+    let mut errors =
+        Panel::new("test error at T_c", Axis::linear("α"), Axis::linear("ε").lower(0.0));
+    errors.push(
+        Points::new(
+            rows.iter().map(|row| row.alpha).collect(),
+            rows.iter().map(|row| row.eps.mean).collect(),
+        )
+        .error(rows.iter().map(|row| row.eps.standard_error.unwrap_or(0.0)).collect())
+        .color(Color::Palette(1)),
+    );
+    let figure = Figure::grid(vec![times, errors], 2);
+    match title {
+        Some(title) => figure.title(title),
+        None => figure,
+    }
+}

@@ -1,0 +1,362 @@
+//! From a configuration to the list of cases it asks for.
+//!
+//! A file states what all cases share, and then the cases:
+//!
+//! ```toml
+//! experiment = "simulate"
+//! title = "learning curves"
+//! seeds = 20
+//! n = 1000
+//! learner = "sgd"
+//! [[case]]
+//! alpha = 1.0
+//! [[case]]
+//! alpha = 2.0
+//! [quick]            # laid over everything by --quick
+//! n = 300
+//! seeds = 3
+//! ```
+//!
+//! A scan, `key=values`, makes a case of every value; several scans make all combinations.
+//! `key.2` is the second entry of a list.
+
+use thiserror::Error;
+use toml::{Table, Value};
+
+use crate::config::{self, ConfigError};
+
+/// Keys that belong to the plan and not to a case.
+pub const PLAN_KEYS: [&str; 6] = ["experiment", "title", "seeds", "seed", "case", "quick"];
+
+/// Why a plan makes no sense.
+#[derive(Debug, Error)]
+pub enum PlanError {
+    /// A key or a file that cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A file for another command.
+    #[error("this is a configuration of '{there}'; run it with: remanent {command}")]
+    OtherExperiment {
+        /// What the file says.
+        there: String,
+        /// The command that takes it.
+        command: String,
+    },
+    /// A plan's own key with a wrong value.
+    #[error("{key} = {value} cannot be used: it must be {expected}")]
+    Value {
+        /// The key.
+        key: &'static str,
+        /// What was given.
+        value: String,
+        /// What is allowed.
+        expected: &'static str,
+    },
+    /// A scan over an entry that is not there.
+    #[error("the scan over {key} needs {key} without the number to be a list with that entry")]
+    NoSuchEntry {
+        /// The key as given.
+        key: String,
+    },
+    /// --quick without a table for it.
+    #[error("--quick needs a configuration with a [quick] table, as those in figures/ have")]
+    NoQuick,
+}
+
+/// One case: what it sets apart from the others, and its whole table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// The keys in which the cases differ, with this case's values.
+    pub differs: Table,
+    /// All keys.
+    pub table: Table,
+}
+
+impl Case {
+    /// `alpha = 2, gamma = 0.1`; empty if there is one case only.
+    pub fn label(&self) -> String {
+        let show = |value: &Value| match value {
+            Value::Array(list) if list.len() == 1 => list[0].to_string(),
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        };
+        let parts: Vec<String> =
+            self.differs.iter().map(|(key, value)| format!("{key} = {}", show(value))).collect();
+        parts.join(", ")
+    }
+
+    /// The one number in which this case differs from the others, if there is just one.
+    pub fn coordinate(&self) -> Option<(String, f64)> {
+        let mut numbers = self.differs.iter().filter_map(|(key, value)| {
+            let value = match value {
+                Value::Array(list) if list.len() == 1 => &list[0],
+                value => value,
+            };
+            match value {
+                Value::Float(x) => Some((key.clone(), *x)),
+                Value::Integer(x) => Some((key.clone(), *x as f64)),
+                _ => None,
+            }
+        });
+        let first = numbers.next()?;
+        (numbers.next().is_none() && self.differs.len() == 1).then_some(first)
+    }
+}
+
+/// A plan: cases, and how many seeds of each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// What it is about.
+    pub title: Option<String>,
+    /// The seed of all randomness.
+    pub seed: u64,
+    /// Trials of each case.
+    pub seeds: usize,
+    /// The cases.
+    pub cases: Vec<Case>,
+}
+
+/// One scanned key and its values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scan {
+    /// `gamma`, or `alpha.2`.
+    pub key: String,
+    /// The values.
+    pub values: Vec<f64>,
+}
+
+/// What a plan is made from, lowest layer first.
+#[derive(Clone, Debug, Default)]
+pub struct Layers {
+    /// The file.
+    pub file: Table,
+    /// Flags and assignments of the command line.
+    pub flags: Table,
+    /// Scans of the command line.
+    pub scans: Vec<Scan>,
+    /// Whether the file's `quick` table is laid over it.
+    pub quick: bool,
+}
+
+impl Plan {
+    /// Puts the layers together. `experiment` is what the command runs, `keys` what a case may set.
+    pub fn new(layers: Layers, experiment: &str, keys: &[&str]) -> Result<Self, PlanError> {
+        let known: Vec<&str> = PLAN_KEYS.iter().chain(keys).copied().collect();
+        let mut base = layers.file;
+        config::check_keys(&base, &known, "the configuration")?;
+        if let Some(there) = base.remove("experiment") {
+            let there = there.as_str().unwrap_or_default().to_owned();
+            if there != experiment {
+                let command = match there.as_str() {
+                    "simulate" => "simulate --config FILE".into(),
+                    other => format!("simulate {other} --config FILE"),
+                };
+                return Err(PlanError::OtherExperiment { there, command });
+            }
+        }
+        let quick = match base.remove("quick") {
+            Some(Value::Table(quick)) => quick,
+            Some(value) => return Err(wrong("quick", &value, "a table")),
+            None if layers.quick => return Err(PlanError::NoQuick),
+            None => Table::new(),
+        };
+        config::check_keys(&quick, &known, "[quick]")?;
+        let listed = match base.remove("case") {
+            None => vec![Table::new()],
+            Some(Value::Array(cases)) if cases.iter().all(Value::is_table) => {
+                cases.into_iter().filter_map(|case| case.try_into().ok()).collect()
+            }
+            Some(value) => return Err(wrong("case", &value, "tables, written [[case]]")),
+        };
+        for case in &listed {
+            config::check_keys(case, keys, "[[case]]")?;
+        }
+        let mut flags = layers.flags;
+        config::check_keys(&flags, &known, "the command line")?;
+        let mut top = if layers.quick { quick } else { Table::new() };
+        config::merge(&mut top, std::mem::take(&mut flags));
+        let mut shared = base.clone();
+        config::merge(&mut shared, top.clone());
+        let title = shared.remove("title").and_then(|t| t.as_str().map(str::to_owned));
+        let seeds = whole(&mut shared, "seeds", 1, 1, 1_000_000)? as usize;
+        let seed = whole(&mut shared, "seed", 1, 0, i64::MAX)? as u64;
+        for key in ["title", "seeds", "seed"] {
+            base.remove(key);
+            top.remove(key);
+        }
+        let mut cases: Vec<Case> = listed
+            .into_iter()
+            .map(|case| {
+                let mut table = base.clone();
+                config::merge(&mut table, case);
+                config::merge(&mut table, top.clone());
+                Case { differs: Table::new(), table }
+            })
+            .collect();
+        for scan in &layers.scans {
+            cases = spread(cases, scan, &known)?;
+        }
+        find_differences(&mut cases);
+        Ok(Self { title, seed, seeds, cases })
+    }
+}
+
+fn wrong(key: &'static str, value: &Value, expected: &'static str) -> PlanError {
+    PlanError::Value { key, value: value.to_string(), expected }
+}
+
+fn whole(
+    table: &mut Table,
+    key: &'static str,
+    default: i64,
+    least: i64,
+    most: i64,
+) -> Result<i64, PlanError> {
+    match table.remove(key) {
+        None => Ok(default),
+        Some(Value::Integer(value)) if (least..=most).contains(&value) => Ok(value),
+        Some(value) => {
+            let expected = if least == 0 { "a whole number" } else { "a whole number from 1 on" };
+            Err(wrong(key, &value, expected))
+        }
+    }
+}
+
+/// Every case once for every value of the scan.
+fn spread(cases: Vec<Case>, scan: &Scan, known: &[&str]) -> Result<Vec<Case>, PlanError> {
+    let (name, entry) = match scan.key.split_once('.') {
+        None => (scan.key.as_str(), None),
+        Some((name, entry)) => (name, Some(entry)),
+    };
+    let probe = Table::from_iter([(name.to_owned(), Value::Integer(0))]);
+    config::check_keys(&probe, known, "--scan")?;
+    let missing = || PlanError::NoSuchEntry { key: scan.key.clone() };
+    let mut spread = Vec::new();
+    for case in cases {
+        for &value in &scan.values {
+            // Keys that count, like n, are whole numbers.
+            let value = if value.fract() == 0.0 && value.abs() < 1e15 {
+                Value::Integer(value as i64)
+            } else {
+                Value::Float(value)
+            };
+            let mut case = case.clone();
+            match entry {
+                None => {
+                    case.table.insert(name.to_owned(), value);
+                }
+                Some(entry) => {
+                    let index: usize = entry.parse().map_err(|_| missing())?;
+                    let list = case.table.get_mut(name).and_then(Value::as_array_mut);
+                    let slot = list
+                        .and_then(|list| list.get_mut(index.wrapping_sub(1)))
+                        .ok_or_else(missing)?;
+                    *slot = value;
+                }
+            }
+            spread.push(case);
+        }
+    }
+    Ok(spread)
+}
+
+/// Notes for every case the keys in which the cases differ; lists by their entries.
+fn find_differences(cases: &mut [Case]) {
+    let flat: Vec<Table> = cases.iter().map(|case| by_entries(&case.table)).collect();
+    let keys: std::collections::BTreeSet<&String> = flat.iter().flat_map(Table::keys).collect();
+    for key in keys {
+        if flat.iter().any(|table| table.get(key) != flat[0].get(key)) {
+            for (case, table) in cases.iter_mut().zip(&flat) {
+                if let Some(value) = table.get(key) {
+                    case.differs.insert(key.clone(), value.clone());
+                }
+            }
+        }
+    }
+}
+
+/// `alpha = [1, 2]` as `alpha.1 = 1`, `alpha.2 = 2`; a list of one as its value.
+fn by_entries(table: &Table) -> Table {
+    let mut flat = Table::new();
+    for (key, value) in table {
+        match value {
+            Value::Array(list) if list.len() > 1 => {
+                for (index, value) in list.iter().enumerate() {
+                    flat.insert(format!("{key}.{}", index + 1), value.clone());
+                }
+            }
+            Value::Array(list) if list.len() == 1 => {
+                flat.insert(key.clone(), list[0].clone());
+            }
+            value => {
+                flat.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    flat
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEYS: [&str; 4] = ["n", "alpha", "gamma", "learner"];
+
+    fn plan(
+        file: &str,
+        flags: &str,
+        scans: &[(&str, &[f64])],
+        quick: bool,
+    ) -> Result<Plan, String> {
+        let scans = scans
+            .iter()
+            .map(|(key, values)| Scan { key: key.to_string(), values: values.to_vec() })
+            .collect();
+        let layers =
+            Layers { file: file.parse().unwrap(), flags: flags.parse().unwrap(), scans, quick };
+        Plan::new(layers, "simulate", &KEYS).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn flags_lie_over_cases_and_cases_over_the_file() {
+        let file =
+            "seeds = 20\nn = 1000\nalpha = 1\n[[case]]\nalpha = 2\n[[case]]\nalpha = 3\nn = 5";
+        let found = plan(file, "", &[], false).unwrap();
+        assert_eq!((found.seeds, found.cases.len()), (20, 2));
+        assert_eq!(found.cases[0].table["n"].as_integer(), Some(1000));
+        assert_eq!(found.cases[1].table["n"].as_integer(), Some(5));
+        assert_eq!(found.cases[1].label(), "alpha = 3, n = 5");
+        let found = plan(file, "n = 7\nseeds = 2", &[], false).unwrap();
+        assert_eq!(found.seeds, 2);
+        assert!(found.cases.iter().all(|case| case.table["n"].as_integer() == Some(7)));
+        assert_eq!(found.cases[1].coordinate(), Some(("alpha".into(), 3.0)));
+    }
+
+    #[test]
+    fn quick_lies_over_cases_and_under_flags() {
+        let file = "n = 1000\n[[case]]\nn = 2000\n[quick]\nn = 100\nseeds = 3";
+        assert_eq!(plan(file, "", &[], true).unwrap().seeds, 3);
+        let found = plan(file, "n = 50", &[], true).unwrap();
+        assert_eq!(found.cases[0].table["n"].as_integer(), Some(50));
+        assert!(plan("n = 3", "", &[], true).unwrap_err().contains("[quick]"));
+    }
+
+    #[test]
+    fn scans_make_all_combinations() {
+        let scans: [(&str, &[f64]); 2] = [("alpha.2", &[1.0, 2.5]), ("gamma", &[0.1, 1.0, 2.0])];
+        let found = plan("alpha = [2, 0]", "", &scans, false).unwrap();
+        assert_eq!(found.cases.len(), 6);
+        assert_eq!(found.cases[4].label(), "alpha.2 = 2.5, gamma = 1");
+        assert!(plan("alpha = 2", "", &[("alpha.2", &[1.0])], false).is_err());
+        assert!(plan("", "", &[("gama", &[1.0])], false).unwrap_err().contains("'gamma'"));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        assert!(plan("lerner = 'sgd'", "", &[], false).unwrap_err().contains("'learner'"));
+        assert!(plan("seeds = 0", "", &[], false).unwrap_err().contains("seeds = 0"));
+        let other = plan("experiment = 'bound'", "", &[], false).unwrap_err();
+        assert!(other.contains("remanent simulate bound"), "{other}");
+        assert!(plan("[[case]]\nseeds = 3", "", &[], false).is_err());
+    }
+}

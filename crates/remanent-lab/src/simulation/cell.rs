@@ -1,0 +1,118 @@
+//! One trial of one case: the piece of a simulation that is computed alone.
+
+use remanent_perceptron::boltzmann::{BoltzmannLearner, Sampling, TaskSamples};
+use remanent_perceptron::gradient::{GradientLearner, Row, Trainer};
+use remanent_perceptron::randomness;
+use remanent_perceptron::world::World;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::simulation::config::{Learner, Simulation};
+use crate::{Cell, Context, Stopped};
+
+/// A trial of a simulation.
+pub struct Trial<'a> {
+    /// The case.
+    pub simulation: &'a Simulation,
+    /// Seed and number of the trial.
+    pub trial: randomness::Trial,
+}
+
+/// What a trial leaves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// What was recorded over time.
+    pub rows: Vec<Row>,
+    /// The averages of every task, if the learner samples.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<TaskSamples>,
+}
+
+impl Trial<'_> {
+    /// Epochs (sweeps of all chains) of the whole trial.
+    pub fn epochs(&self) -> usize {
+        let tasks = self.simulation.setting.alpha.len();
+        match &self.simulation.learner {
+            Learner::Gradient(learner) => (0..tasks).map(|task| learner.epochs_of(task)).sum(),
+            Learner::Boltzmann(learner) => tasks * learner.sweeps_per_task() * learner.chains,
+        }
+    }
+}
+
+impl Cell for Trial<'_> {
+    type Record = TrialRecord;
+
+    fn key(&self) -> Value {
+        json!({
+            "simulation": self.simulation.to_json(),
+            "seed": self.trial.seed,
+            "trial": self.trial.trial,
+        })
+    }
+
+    fn work(&self) -> u64 {
+        self.epochs() as u64
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<TrialRecord, Stopped> {
+        let world = World::draw(&self.simulation.setting, self.trial)
+            .map_err(|error| Stopped::Failed(error.to_string()))?;
+        match &self.simulation.learner {
+            Learner::Gradient(learner) => self.train(learner, &world, context),
+            Learner::Boltzmann(learner) => self.sample(learner, &world, context),
+        }
+    }
+}
+
+impl Trial<'_> {
+    fn train(
+        &self,
+        learner: &GradientLearner,
+        world: &World,
+        context: &mut Context<'_>,
+    ) -> Result<TrialRecord, Stopped> {
+        let mut trainer = match context.load() {
+            Some(progress) => Trainer::resume(learner, world, self.trial, progress),
+            None => Trainer::new(learner, world, self.trial),
+        };
+        context.advance(trainer.epochs_done() as u64);
+        while !trainer.is_finished() {
+            trainer.epoch();
+            context.advance(1);
+            if let Some(site) = trainer.student().diverged() {
+                return Err(Stopped::Failed(format!(
+                    "trial {} diverged in epoch {}: weight {site} is no longer a number; take a \
+                     smaller lr",
+                    self.trial.trial,
+                    trainer.epochs_done()
+                )));
+            }
+            if context.due() {
+                context.save(&trainer.progress())?;
+            }
+        }
+        Ok(TrialRecord { rows: trainer.into_rows(), samples: Vec::new() })
+    }
+
+    fn sample(
+        &self,
+        learner: &BoltzmannLearner,
+        world: &World,
+        context: &mut Context<'_>,
+    ) -> Result<TrialRecord, Stopped> {
+        let mut sampling = match context.load() {
+            Some(progress) => Sampling::resume(learner, world, self.trial, progress),
+            None => Sampling::new(learner, world, self.trial),
+        };
+        context.advance((sampling.sweeps_done() * learner.chains) as u64);
+        while !sampling.is_finished() {
+            sampling.sweep();
+            context.advance(learner.chains as u64);
+            if context.due() {
+                context.save(&sampling.progress())?;
+            }
+        }
+        let (rows, samples) = sampling.into_results();
+        Ok(TrialRecord { rows, samples })
+    }
+}

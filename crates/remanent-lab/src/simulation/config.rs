@@ -1,0 +1,362 @@
+//! A simulation as a configuration states it: keys, the defaults of each
+//! learner, and the checks.
+
+use remanent_perceptron::boltzmann::{BoltzmannLearner, Start};
+use remanent_perceptron::gradient::{Batch, GradientLearner, Rise};
+use remanent_perceptron::optimizer::Rule;
+use remanent_perceptron::parameters::{ParameterError, Setting};
+use remanent_perceptron::student::Space;
+use serde_json::{Value, json};
+use thiserror::Error;
+use toml::Table;
+
+use crate::values::{self, ValueError};
+
+/// All keys of a simulation.
+pub const KEYS: [&str; 23] = [
+    "n",
+    "alpha",
+    "r0",
+    "fresh_patterns",
+    "learner",
+    "epochs",
+    "space",
+    "field_scale",
+    "optimizer",
+    "lr",
+    "momentum",
+    "weight_decay",
+    "batch",
+    "gamma",
+    "prior",
+    "q_star",
+    "beta",
+    "chains",
+    "warmup",
+    "sweeps",
+    "start",
+    "record_every",
+    "theory_beta",
+];
+
+/// Keys that only gradient learners have.
+const GRADIENT_KEYS: [&str; 10] = [
+    "epochs",
+    "space",
+    "field_scale",
+    "optimizer",
+    "lr",
+    "momentum",
+    "weight_decay",
+    "batch",
+    "q_star",
+    "theory_beta",
+];
+/// Keys that only the sampler has.
+const SAMPLER_KEYS: [&str; 5] = ["beta", "chains", "warmup", "sweeps", "start"];
+const LEARNERS: [&str; 4] = ["sgd", "gd", "slow-sgd", "boltzmann"];
+
+/// Why a configuration is no simulation.
+#[derive(Debug, Error)]
+pub enum SettingError {
+    /// A value of the wrong kind.
+    #[error(transparent)]
+    Value(#[from] ValueError),
+    /// A number out of range.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// A key that the learner does not have.
+    #[error("{key} has no meaning for the learner {learner}; {cure}")]
+    Meaningless {
+        /// The key.
+        key: String,
+        /// The learner.
+        learner: String,
+        /// What to do.
+        cure: &'static str,
+    },
+    /// A key that is needed.
+    #[error("{0} is missing; {1}")]
+    Missing(&'static str, &'static str),
+}
+
+/// The learner of a simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Learner {
+    /// By gradients.
+    Gradient(GradientLearner),
+    /// By sampling the theory's ensemble.
+    Boltzmann(BoltzmannLearner),
+}
+
+/// One case: the problem and the learner.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulation {
+    /// The learner's name.
+    pub name: &'static str,
+    /// The problem.
+    pub setting: Setting,
+    /// The learner.
+    pub learner: Learner,
+    /// β of the theory with which a gradient learner is compared.
+    pub theory_beta: f64,
+}
+
+impl Simulation {
+    /// Reads and checks a case.
+    pub fn from_table(table: &Table) -> Result<Self, SettingError> {
+        let name = values::word(table, "learner", &LEARNERS)?.unwrap_or("sgd");
+        refuse_meaningless(table, name)?;
+        let setting = Setting {
+            n: values::count(table, "n")?.unwrap_or(1000),
+            alpha: values::numbers(table, "alpha")?.ok_or(SettingError::Missing(
+                "alpha",
+                "state the patterns per weight of each task, e.g. --alpha 2,2",
+            ))?,
+            r_0: values::numbers(table, "r0")?.unwrap_or(vec![0.0]),
+            fresh_patterns: values::count(table, "fresh_patterns")?.unwrap_or(0),
+        };
+        setting.patterns()?;
+        let tasks = setting.alpha.len();
+        let learner = if name == "boltzmann" {
+            let learner = boltzmann(table)?;
+            learner.check(tasks)?;
+            Learner::Boltzmann(learner)
+        } else {
+            let learner = gradient(table, name, tasks)?;
+            learner.check(tasks)?;
+            Learner::Gradient(learner)
+        };
+        let theory_beta = values::number(table, "theory_beta")?.unwrap_or(20.0);
+        Ok(Self { name, setting, learner, theory_beta })
+    }
+
+    /// Everything the results depend on, defaults included.
+    pub fn to_json(&self) -> Value {
+        let mut value = json!({
+            "n": self.setting.n,
+            "alpha": self.setting.alpha,
+            "r0": self.setting.r_0,
+            "fresh_patterns": self.setting.fresh_patterns,
+            "learner": self.name,
+        });
+        let learner = match &self.learner {
+            Learner::Gradient(l) => json!({
+                "space": l.space,
+                "field_scale": l.field_scale,
+                "optimizer": l.rule,
+                "lr": l.learning_rate,
+                "momentum": l.momentum,
+                "weight_decay": l.weight_decay,
+                "batch": batch_text(l.batch),
+                "gamma": l.gamma,
+                "prior": prior_text(l.uniform_prior),
+                "q_star": l.rise.map(|rise| [rise.from, rise.to]),
+                "epochs": l.epochs,
+                "record_every": l.record_every,
+            }),
+            Learner::Boltzmann(l) => json!({
+                "beta": l.beta,
+                "gamma": l.gamma,
+                "prior": prior_text(l.uniform_prior),
+                "chains": l.chains,
+                "warmup": l.warmup,
+                "sweeps": l.sweeps,
+                "start": match l.start {
+                    Start::Random => json!("random"),
+                    Start::Teacher(m) => json!(m),
+                },
+                "record_every": l.record_every,
+            }),
+        };
+        if let (Value::Object(all), Value::Object(learner)) = (&mut value, learner) {
+            all.extend(learner);
+        }
+        value
+    }
+}
+
+fn refuse_meaningless(table: &Table, learner: &str) -> Result<(), SettingError> {
+    let (others, cure): (&[&str], _) = if learner == "boltzmann" {
+        (&GRADIENT_KEYS, "it samples with beta, chains, warmup, sweeps and start")
+    } else {
+        (
+            &SAMPLER_KEYS,
+            "use field_scale for the scale of the fields, theory_beta for the theory it is \
+             compared with, or the learner boltzmann",
+        )
+    };
+    match others.iter().find(|key| table.contains_key(**key)) {
+        Some(key) => {
+            Err(SettingError::Meaningless { key: (*key).into(), learner: learner.into(), cure })
+        }
+        None => Ok(()),
+    }
+}
+
+/// About 200 rows of the whole run, unless the user says otherwise.
+fn default_interval(total: usize) -> usize {
+    total.div_ceil(200).max(1)
+}
+
+fn gradient(table: &Table, name: &str, tasks: usize) -> Result<GradientLearner, SettingError> {
+    let slow = name == "slow-sgd";
+    let space = match values::word(table, "space", &["field", "magnetisation"])? {
+        Some("field") if slow => {
+            return Err(SettingError::Meaningless {
+                key: "space = field".into(),
+                learner: name.into(),
+                cure: "slow SGD rescales magnetisations",
+            });
+        }
+        Some("magnetisation") => Space::Magnetisation,
+        Some(_) => Space::Field,
+        None if slow => Space::Magnetisation,
+        None => Space::Field,
+    };
+    let (rule, rate, batch) = match name {
+        "gd" => (Rule::Plain, 0.01, Batch::Full),
+        "slow-sgd" => (Rule::Plain, 0.001, Batch::Size(32)),
+        _ => (Rule::Momentum, 0.001, Batch::Size(32)),
+    };
+    let rule = match values::word(table, "optimizer", &["plain", "momentum", "adam"])? {
+        Some("plain") => Rule::Plain,
+        Some("adam") => Rule::Adam,
+        Some(_) => Rule::Momentum,
+        // Naming a momentum asks for it.
+        None if table.contains_key("momentum") => Rule::Momentum,
+        None => rule,
+    };
+    let rise = match values::numbers(table, "q_star")? {
+        Some(ends) if slow && ends.len() == 2 => Some(Rise { from: ends[0], to: ends[1] }),
+        Some(ends) if slow && ends.len() == 1 => Some(Rise { from: ends[0], to: ends[0] }),
+        Some(_) => {
+            let value = &table["q_star"];
+            let expected = "[from, to], and only for the learner slow-sgd";
+            return Err(ValueError::new("q_star", value, expected).into());
+        }
+        None => slow.then_some(Rise { from: 0.1, to: 0.98 }),
+    };
+    // The traditional algorithms in magnetisation space have no KL term.
+    let gamma = if space == Space::Field { 1.0 } else { 0.0 };
+    let epochs = values::counts(table, "epochs")?.unwrap_or(vec![1000]);
+    let total: usize = (0..tasks).map(|t| *epochs.get(t).unwrap_or(&epochs[0])).sum();
+    Ok(GradientLearner {
+        space,
+        field_scale: values::number(table, "field_scale")?.unwrap_or(1.0),
+        rule,
+        learning_rate: values::numbers(table, "lr")?.unwrap_or(vec![rate]),
+        momentum: values::number(table, "momentum")?.unwrap_or(0.9),
+        weight_decay: values::number(table, "weight_decay")?.unwrap_or(0.0),
+        batch: read_batch(table)?.unwrap_or(batch),
+        gamma: values::numbers(table, "gamma")?.unwrap_or(vec![gamma]),
+        uniform_prior: read_prior(table)?,
+        rise,
+        epochs,
+        record_every: values::count(table, "record_every")?.unwrap_or(default_interval(total)),
+    })
+}
+
+fn boltzmann(table: &Table) -> Result<BoltzmannLearner, SettingError> {
+    let (warmup, sweeps) = (
+        values::count(table, "warmup")?.unwrap_or(300),
+        values::count(table, "sweeps")?.unwrap_or(600),
+    );
+    Ok(BoltzmannLearner {
+        beta: values::numbers(table, "beta")?.unwrap_or(vec![20.0]),
+        gamma: values::numbers(table, "gamma")?.unwrap_or(vec![1.0]),
+        uniform_prior: read_prior(table)?,
+        chains: values::count(table, "chains")?.unwrap_or(2),
+        warmup,
+        sweeps,
+        start: read_start(table)?,
+        record_every: values::count(table, "record_every")?
+            .unwrap_or(default_interval(warmup + sweeps)),
+    })
+}
+
+fn read_prior(table: &Table) -> Result<bool, ValueError> {
+    Ok(values::word(table, "prior", &["none", "uniform"])? == Some("uniform"))
+}
+
+fn prior_text(uniform: bool) -> &'static str {
+    if uniform { "uniform" } else { "none" }
+}
+
+fn batch_text(batch: Batch) -> Value {
+    match batch {
+        Batch::Full => json!("full"),
+        Batch::Size(size) => json!(size),
+        Batch::Part(parts) => json!(format!("M/{parts}")),
+    }
+}
+
+fn read_batch(table: &Table) -> Result<Option<Batch>, ValueError> {
+    let Some(value) = table.get("batch") else { return Ok(None) };
+    let parsed = match value {
+        toml::Value::Integer(size) => usize::try_from(*size).ok().map(Batch::Size),
+        toml::Value::String(text) if text == "full" => Some(Batch::Full),
+        toml::Value::String(text) => {
+            text.strip_prefix("M/").and_then(|parts| parts.parse().ok()).map(Batch::Part)
+        }
+        _ => None,
+    };
+    let expected = "a number of patterns, 'full', or 'M/20' for that part of them";
+    parsed.map(Some).ok_or_else(|| ValueError::new("batch", value, expected))
+}
+
+fn read_start(table: &Table) -> Result<Start, ValueError> {
+    match table.get("start") {
+        None => Ok(Start::Random),
+        Some(toml::Value::String(text)) if text == "random" => Ok(Start::Random),
+        Some(toml::Value::Float(m)) => Ok(Start::Teacher(*m)),
+        Some(value) => {
+            let expected = "'random', or the magnetisation towards the teacher, e.g. 0.9";
+            Err(ValueError::new("start", value, expected))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Simulation, String> {
+        Simulation::from_table(&text.parse().unwrap()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn every_learner_has_defaults() {
+        for learner in LEARNERS {
+            let found = read(&format!("alpha = [2, 1]\nlearner = '{learner}'")).unwrap();
+            assert_eq!(found.name, learner);
+            assert_eq!(found.to_json()["learner"], learner);
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_by_name() {
+        for (text, told) in [
+            ("n = 10", "alpha is missing"),
+            ("alpha = 2\nn = 1", "n = 1"),
+            ("alpha = 0.0001\nn = 100", "no pattern"),
+            ("alpha = 2\nlr = -0.1", "lr = -0.1"),
+            ("alpha = 2\nlearner = 'bolzmann'", "did you mean 'boltzmann'?"),
+            ("alpha = 2\nepochs = [1, 2]", "epochs has 2 values"),
+            ("alpha = [2, 2, 2]\nr0 = [0.1, 0.2, 0.3]", "r0 has 3 values"),
+            ("alpha = 2\nbeta = 3", "theory_beta"),
+            ("alpha = 2\nlearner = 'boltzmann'\nlr = 3", "beta, chains"),
+            ("alpha = 2\nbatch = 'all'", "'full'"),
+            ("alpha = 2\nbatch = 0", "batch = 0"),
+            ("alpha = 2\nepochs = 0", "epochs = 0"),
+            ("alpha = 2\nlearner = 'slow-sgd'\nq_star = 1.5", "q-star = 1.5"),
+            ("alpha = 2\nq_star = 0.5", "slow-sgd"),
+            ("alpha = 2\nrecord_every = 0", "record-every = 0"),
+            ("alpha = 2\nmomentum = 1", "momentum = 1"),
+            ("alpha = 2\nr0 = 1.5", "r0 = 1.5"),
+        ] {
+            let message = read(text).unwrap_err();
+            assert!(message.contains(told), "{text}: {message}");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Simulations of the perceptron: configuration, cells, summaries, and the
+//! comparison with the theory.
+
+mod cell;
+mod compare;
+mod config;
+mod figures;
+mod summary;
+mod tables;
+
+pub use cell::{Trial, TrialRecord};
+pub use compare::{Against, CompareError, Comparison, TheoryChoice, compare};
+pub use config::{KEYS, Learner, SettingError, Simulation};
+pub use figures::{Drawn, figure};
+pub use summary::{CaseSummary, SampledTask, SummaryRow, TaskEnd, summarise};
+pub use tables::{Named, comparison_table, end_table, row_table, sampling_table};
