@@ -70,6 +70,11 @@ pub enum SealError {
     File(#[from] FileError),
 }
 
+/// The checksum of some bytes, in hexadecimal digits.
+pub fn digest(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
 /// Writes a value as JSON under a seal, atomically. `what` is one word. Numbers that are not finite
 /// become `null`, which is how JSON has them.
 pub fn write<T: Serialize>(path: &Path, what: &str, value: &T) -> Result<(), FileError> {

@@ -1,9 +1,11 @@
 //! The program `remanent`: reads arguments, runs, reports.
 //!
 //! Data goes to standard output, talk and progress to standard error. Exit
-//! codes: 0 done, 1 failed or not converged, 2 wrong usage.
+//! codes: 0 done, 1 failed or not converged, 2 wrong usage, 130 interrupted after saving.
 
+mod experiment;
 mod output;
+mod simulate;
 mod theory;
 mod values;
 
@@ -13,11 +15,11 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::output::Outcome;
 
-/// Predicts what a network of binary weights remembers of task after task.
+/// Predicts and simulates what a network of binary weights remembers of task after task.
 ///
 /// Replica / Franz-Parisi theory of variational continual learning, solved
-/// exactly (arXiv:2212.02846). Lists of numbers are written 0.5 or 1,2,3 or
-/// from:to:step.
+/// exactly (arXiv:2212.02846), and perceptrons that learn by it. Lists of numbers are
+/// written 0.5 or 1,2,3 or from:to:step.
 #[derive(Parser)]
 #[command(version, propagate_version = true, arg_required_else_help = true)]
 struct Cli {
@@ -36,6 +38,8 @@ enum Command {
     /// The theory for infinitely many weights: order parameters, branches, chains of tasks
     #[command(subcommand)]
     Theory(theory::TheoryCommand),
+    /// Perceptrons of finite size that learn task after task, and samples of the theory's ensemble
+    Simulate(Box<simulate::Simulate>),
     /// Prints a completion script for a shell
     Completions {
         /// The shell
@@ -52,6 +56,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
     }
     match cli.command {
         Command::Theory(command) => command.run(cli.quiet),
+        Command::Simulate(command) => command.run(cli.quiet),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "remanent", &mut script);

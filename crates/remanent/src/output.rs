@@ -6,6 +6,10 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
+use remanent_lab::config::ConfigError;
+use remanent_lab::plan::PlanError;
+use remanent_lab::simulation::SettingError;
+use remanent_lab::{RunError, StoreError};
 use remanent_plot::{Figure, PlotError, PlotFormat, Table};
 use remanent_theory::parameters::ParameterError;
 use remanent_theory::scan::ScanError;
@@ -40,9 +44,19 @@ pub fn usage(ok: bool, message: impl FnOnce() -> String) -> Result<(), UsageErro
     if ok { Ok(()) } else { Err(UsageError(message())) }
 }
 
-/// 2 for wrong usage, 1 for all else.
+/// The exit code of a program that was interrupted and has saved its work.
+pub const INTERRUPTED_CODE: u8 = 130;
+
+/// 2 for wrong usage, 130 for an interrupted run, 1 for all else.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
+    if let Some(RunError::Interrupted { .. }) = error.downcast_ref() {
+        return INTERRUPTED_CODE;
+    }
     let wrong_usage = error.is::<UsageError>()
+        || error.is::<PlanError>()
+        || error.is::<SettingError>()
+        || matches!(error.downcast_ref(), Some(e) if !matches!(e, ConfigError::File(_)))
+        || matches!(error.downcast_ref(), Some(e) if !matches!(e, StoreError::File(_)))
         || error.is::<ParameterError>()
         || error.is::<ScanError>()
         || error.is::<ValuesError>()

@@ -1,0 +1,237 @@
+//! What all commands share that run an experiment: the plan's arguments, the run
+//! directory, progress, Ctrl-C, and `--dry-run`.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use indicatif::ProgressBar;
+use remanent_lab::config::{self, ConfigError};
+use remanent_lab::plan::{Layers, Plan, Scan};
+use remanent_lab::{Cell, Context, Store, Watcher};
+use serde_json::Value;
+use toml::Table;
+
+use crate::output;
+use crate::values::{Values, ValuesError};
+
+/// Arguments of every experiment.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Experiment")]
+pub struct ExperimentArguments {
+    /// Configuration in TOML, e.g. one of figures/*/experiment.toml; flags lie over it
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Sets a key of the configuration, e.g. --set weight_decay=0.1
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    assignments: Vec<String>,
+    /// Makes a case of every value, e.g. --scan gamma=0:2:0.1 or --scan alpha.2=1,2,4; several
+    /// scans make all combinations
+    #[arg(long = "scan", value_name = "KEY=VALUES")]
+    scans: Vec<ScanArgument>,
+    /// Takes the small version that the configuration describes in its [quick] table
+    #[arg(long)]
+    quick: bool,
+    /// Number of trials, each with its own teachers, data and student [default: 1]
+    #[arg(long, value_name = "N")]
+    seeds: Option<u32>,
+    /// The seed from which all trials are drawn [default: 1]
+    #[arg(long, value_name = "S")]
+    seed: Option<u32>,
+    /// Run directory; the same one continues what is there [default: runs/<command>-<hash>]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Discards what an earlier run has left in the run directory
+    #[arg(long)]
+    fresh: bool,
+    /// Only says what would run and how long it would take
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// `key=values`.
+#[derive(Clone, Debug)]
+struct ScanArgument(Scan);
+
+impl FromStr for ScanArgument {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (key, values) = text
+            .split_once('=')
+            .ok_or_else(|| format!("'{text}' is not key=values, e.g. gamma=0:2:0.1"))?;
+        let values: Values = values.parse().map_err(|e: ValuesError| e.to_string())?;
+        Ok(Self(Scan { key: key.trim().replace('-', "_"), values: values.0 }))
+    }
+}
+
+impl ExperimentArguments {
+    /// The plan, from the file, the command's own flags, and these arguments.
+    pub fn plan(&self, flags: Table, experiment: &str, keys: &[&str]) -> anyhow::Result<Plan> {
+        let file = match &self.config {
+            Some(path) => config::read_file(path)?,
+            None => Table::new(),
+        };
+        let mut flags = flags;
+        for (key, value) in [("seeds", self.seeds), ("seed", self.seed)] {
+            if let Some(value) = value {
+                flags.insert(key.into(), i64::from(value).into());
+            }
+        }
+        for text in &self.assignments {
+            config::merge(&mut flags, assignment(text)?);
+        }
+        let scans = self.scans.iter().map(|scan| scan.0.clone()).collect();
+        Ok(Plan::new(Layers { file, flags, scans, quick: self.quick }, experiment, keys)?)
+    }
+
+    /// Scans one more key, as a flag of the command asks for.
+    pub fn add_scan(&mut self, scan: Scan) {
+        self.scans.push(ScanArgument(scan));
+    }
+
+    /// The run directory: as asked for, or one of its own for every configuration.
+    fn directory(&self, kind: &str, config: &Value) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| {
+            let hash = remanent_lab::sealed::digest(config.to_string().as_bytes());
+            Path::new("runs").join(format!("{kind}-{}", &hash[..8]))
+        })
+    }
+
+    /// Runs the cells. None after a dry run, which has printed its own report.
+    pub fn run<C: Cell>(
+        &self,
+        kind: &str,
+        config: &Value,
+        cells: &[C],
+        quiet: bool,
+    ) -> anyhow::Result<Option<Finished<C>>> {
+        let directory = self.directory(kind, config);
+        if self.dry_run {
+            self.preview(&directory, kind, config, cells)?;
+            return Ok(None);
+        }
+        let store = Store::open(&directory, kind, config, self.fresh)?;
+        catch_interrupts()?;
+        let bar = output::progress(cells.iter().map(|cell| cell.work() as usize).sum(), quiet);
+        let voice = Voice { bar: &bar };
+        let start = Instant::now();
+        let records = store.run(cells, &voice, &INTERRUPTED);
+        bar.finish_and_clear();
+        let records = records?;
+        let seconds = cells.iter().map(|cell| store.seconds(cell)).collect();
+        let wall_seconds = start.elapsed().as_secs_f64();
+        output::remark(quiet, &format!("records in {}", store.directory().display()));
+        Ok(Some(Finished { records, seconds, wall_seconds }))
+    }
+
+    fn preview<C: Cell>(
+        &self,
+        directory: &Path,
+        kind: &str,
+        config: &Value,
+        cells: &[C],
+    ) -> anyhow::Result<()> {
+        let survey = Store::survey(directory, kind, config, self.fresh, cells)?;
+        let work: u64 = survey.missing.iter().map(|&i| cells[i].work()).sum();
+        let mut text = format!(
+            "run directory  {}\ncells          {} in all, {} to compute\n",
+            directory.display(),
+            cells.len(),
+            survey.missing.len()
+        );
+        if let Some(rate) = survey.missing.first().and_then(|&i| rate(&cells[i])) {
+            let threads = rayon::current_num_threads().min(survey.missing.len());
+            let seconds = work as f64 / rate / threads as f64;
+            text += &format!("time           about {} on {threads} threads\n", duration(seconds));
+        }
+        output::print(&text)
+    }
+}
+
+/// An assignment of the command line; keys may be written as flags are.
+fn assignment(text: &str) -> Result<Table, ConfigError> {
+    let text = match text.split_once('=') {
+        Some((key, value)) => format!("{}={value}", key.replace('-', "_")),
+        None => text.to_owned(),
+    };
+    config::parse_assignment(&text)
+}
+
+/// What a run gave.
+pub struct Finished<C: Cell> {
+    /// One record a cell.
+    pub records: Vec<C::Record>,
+    /// The time each cell took on its thread, whenever it was computed.
+    pub seconds: Vec<Option<f64>>,
+    /// The time this command took.
+    pub wall_seconds: f64,
+}
+
+/// Set when the user asks the program to stop.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// The first signal lets the cells save themselves; the second ends the program at once.
+fn catch_interrupts() -> anyhow::Result<()> {
+    ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(output::INTERRUPTED_CODE));
+        }
+    })?;
+    Ok(())
+}
+
+/// A progress bar and a voice on standard error. What concerns the user's results is
+/// said even if he asked for quiet.
+struct Voice<'a> {
+    bar: &'a ProgressBar,
+}
+
+impl Watcher for Voice<'_> {
+    fn advance(&self, units: u64) {
+        self.bar.inc(units);
+    }
+
+    fn notice(&self, text: &str) {
+        self.bar.suspend(|| output::say(&format!("note: {text}")));
+    }
+}
+
+/// Counts work.
+#[derive(Default)]
+struct Counter(std::sync::atomic::AtomicU64);
+
+impl Watcher for Counter {
+    fn advance(&self, units: u64) {
+        self.0.fetch_add(units, Ordering::Relaxed);
+    }
+
+    fn notice(&self, _text: &str) {}
+}
+
+/// Work a second, found by running a cell for half a second without keeping anything of it.
+fn rate<C: Cell>(cell: &C) -> Option<f64> {
+    let (counter, stop) = (Counter::default(), AtomicBool::new(false));
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        let timer = scope.spawn(|| {
+            std::thread::park_timeout(Duration::from_millis(500));
+            stop.store(true, Ordering::Relaxed);
+        });
+        // How it ends does not matter here; the run will tell.
+        let _ = cell.run(&mut Context::unsaved(&counter, &stop));
+        timer.thread().unpark();
+    });
+    let done = counter.0.load(Ordering::Relaxed) as f64;
+    (done > 0.0).then(|| done / start.elapsed().as_secs_f64())
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 100.0 => format!("{} seconds", s.ceil()),
+        s if s < 6000.0 => format!("{} minutes", (s / 60.0).ceil()),
+        s => format!("{:.1} hours", s / 3600.0),
+    }
+}

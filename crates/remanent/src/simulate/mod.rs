@@ -1,0 +1,115 @@
+//! `remanent simulate`: perceptrons that learn task after task.
+
+mod bound;
+mod convergence_time;
+mod perceptron;
+
+use clap::{Args, Subcommand};
+use toml::{Table, Value};
+
+use crate::output::Outcome;
+use crate::values::Values;
+
+/// Trains perceptrons on task after task, teacher by teacher, at full size.
+///
+/// Examples:
+///   remanent simulate --n 1000 --alpha 2,2 --r0 0.5 --learner sgd --epochs 3000,3000 --seeds 20
+///   remanent simulate --alpha 0.5 --learner boltzmann --beta 20 --seeds 16 --compare theory
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true, verbatim_doc_comment)]
+pub struct Simulate {
+    #[command(subcommand)]
+    study: Option<Study>,
+    #[command(flatten)]
+    perceptron: perceptron::Perceptron,
+}
+
+#[derive(Subcommand)]
+enum Study {
+    /// Expected log-likelihood against its upper bound, by enumeration of a small network
+    Bound(bound::Bound),
+    /// The convergence time of gradient descent over alpha
+    ConvergenceTime(convergence_time::ConvergenceTime),
+}
+
+impl Simulate {
+    /// Runs it.
+    pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
+        match self.study {
+            Some(Study::Bound(study)) => study.run(quiet),
+            Some(Study::ConvergenceTime(study)) => study.run(quiet),
+            None => self.perceptron.run(quiet),
+        }
+    }
+}
+
+/// Flags that all gradient learners have.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Learning by gradients")]
+struct GradientArguments {
+    /// Epochs of each task: one number, or one for each [default: 1000]
+    #[arg(long, allow_hyphen_values = true)]
+    epochs: Option<Values>,
+    /// Learning rate: one, or one for each task [default: 0.001; gd 0.01]
+    #[arg(long, allow_hyphen_values = true)]
+    lr: Option<Values>,
+    /// Patterns a step: a number, full, or M/20 for that part of them (at least 10)
+    /// [default: 32; gd full]
+    #[arg(long)]
+    batch: Option<String>,
+    /// plain, momentum or adam [default: momentum; gd and slow-sgd plain]
+    #[arg(long)]
+    optimizer: Option<String>,
+    /// Momentum [default: 0.9]
+    #[arg(long, allow_hyphen_values = true)]
+    momentum: Option<f64>,
+    /// Decoupled weight decay [default: 0]
+    #[arg(long, allow_hyphen_values = true)]
+    weight_decay: Option<f64>,
+    /// Where the parameters live: field (theta, m = tanh(scale theta)) or magnetisation (m)
+    #[arg(long)]
+    space: Option<String>,
+    /// The scale in m = tanh(scale theta) [default: 1]
+    #[arg(long, allow_hyphen_values = true)]
+    field_scale: Option<f64>,
+}
+
+impl GradientArguments {
+    fn flags(&self) -> Table {
+        let mut flags = Table::new();
+        put_list(&mut flags, "epochs", &self.epochs);
+        put_list(&mut flags, "lr", &self.lr);
+        put_text(&mut flags, "batch", &self.batch);
+        put_text(&mut flags, "optimizer", &self.optimizer);
+        put(&mut flags, "momentum", self.momentum);
+        put(&mut flags, "weight_decay", self.weight_decay);
+        put_text(&mut flags, "space", &self.space);
+        put(&mut flags, "field_scale", self.field_scale);
+        flags
+    }
+}
+
+/// Sets a key, if the flag was given.
+fn put(table: &mut Table, key: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        table.insert(key.into(), value.into());
+    }
+}
+
+fn put_list(table: &mut Table, key: &str, values: &Option<Values>) {
+    put(table, key, values.as_ref().map(|values| values.0.clone()));
+}
+
+/// A word, or a number written as one.
+fn put_text(table: &mut Table, key: &str, text: &Option<String>) {
+    let value = text.as_ref().map(|text| match (text.parse::<i64>(), text.parse::<f64>()) {
+        (Ok(integer), _) => Value::Integer(integer),
+        (_, Ok(float)) => Value::Float(float),
+        _ => Value::String(text.clone()),
+    });
+    put(table, key, value);
+}
+
+fn put_count(table: &mut Table, key: &str, count: Option<u32>) {
+    put(table, key, count.map(i64::from));
+}
