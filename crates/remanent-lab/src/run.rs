@@ -50,7 +50,7 @@ pub enum RunError {
         total: usize,
     },
     /// A cell cannot be computed.
-    #[error("cell {key} failed: {reason}")]
+    #[error("{reason}")]
     Failed {
         /// The key of the cell.
         key: Value,

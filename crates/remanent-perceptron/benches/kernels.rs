@@ -9,9 +9,7 @@ use remanent_perceptron::patterns::{Patterns, padded};
 fn passes(criterion: &mut Criterion) {
     for (n, patterns) in [(1000, 2000), (5000, 20_000)] {
         let stream = Stream::new(1, 0, 0, 0);
-        let s = Patterns::from_signs(patterns, n, |p, s| {
-            stream.bits((p * n + s) as u32 / 128)[s / 32 % 4] >> (s % 32) & 1 == 1
-        });
+        let s = Patterns::random(patterns, n, |p, k| stream.bits((p * n + k) as u32));
         let all: Vec<u32> = (0..patterns as u32).collect();
         let m = vec![0.5; padded(n)];
         let mut u = vec![0.0; patterns];

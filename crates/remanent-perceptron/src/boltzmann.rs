@@ -111,7 +111,7 @@ impl Diagnostics {
 
     /// Whether the chains agree with one another, and are long enough to tell.
     pub fn is_mixed(&self) -> bool {
-        self.r_hat() < 1.05 && self.effective_samples() > 50.0 && self.acceptance > 0.3
+        self.r_hat() < 1.1 && self.effective_samples() > 50.0 && self.acceptance > 0.3
     }
 
     fn all(&self) -> [Mixing; 4] {
@@ -240,9 +240,13 @@ impl<'a> Sampling<'a> {
         progress
     }
 
-    /// Sweeps done in all, of each chain.
-    pub fn sweeps_done(&self) -> usize {
-        self.progress.total
+    /// How many patterns the sweeps of all chains went over so far.
+    pub fn patterns_seen(&self) -> usize {
+        let task = self.progress.task;
+        let before = |t| self.learner.sweeps_per_task() * self.world.patterns(t).len();
+        let now = if self.is_finished() { 0 } else { self.world.patterns(task).len() };
+        let each = (0..task).map(before).sum::<usize>() + self.progress.sweep * now;
+        each * self.learner.chains
     }
 
     /// Whether all tasks are sampled.

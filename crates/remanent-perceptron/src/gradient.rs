@@ -221,9 +221,12 @@ impl<'a> Trainer<'a> {
         self.progress.total
     }
 
-    /// The task that is being learned, from 0; the number of tasks at the end.
-    pub fn task(&self) -> usize {
-        self.progress.task
+    /// How often a pattern was shown so far.
+    pub fn patterns_seen(&self) -> usize {
+        let task = self.progress.task;
+        let before = |t| self.learner.epochs_of(t) * self.world.patterns(t).len();
+        let now = if self.is_finished() { 0 } else { self.world.patterns(task).len() };
+        (0..task).map(before).sum::<usize>() + self.progress.epoch * now
     }
 
     /// Whether all tasks are learned.

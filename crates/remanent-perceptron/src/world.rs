@@ -103,7 +103,7 @@ fn next_teacher(previous: &[f32], r_0: f64, task: usize, trial: Trial) -> Vec<f3
     previous.iter().enumerate().map(|(i, &w)| if flips(i) { -w } else { w }).collect()
 }
 
-/// Unlabelled patterns, 128 signs from each draw of the generator.
+/// Unlabelled patterns.
 fn random_patterns(
     count: usize,
     sites: usize,
@@ -111,13 +111,7 @@ fn random_patterns(
     task: usize,
     trial: Trial,
 ) -> Patterns {
-    let mut bits = [0; 4];
-    Patterns::from_signs(count, sites, |pattern, site| {
-        if site % 128 == 0 {
-            bits = trial.stream(purpose, task, pattern).bits(site as u32 / 128);
-        }
-        bits[site / 32 % 4] >> (site % 32) & 1 == 1
-    })
+    Patterns::random(count, sites, |pattern, k| trial.stream(purpose, task, pattern).bits(k as u32))
 }
 
 /// Multiplies each pattern by the label that the teacher gives it.
@@ -172,5 +166,21 @@ mod tests {
         let short = World::draw(&setting(70, &[1.0, 2.0], 0.2), trial).unwrap();
         assert_eq!(long.patterns(1), short.patterns(1));
         assert_eq!(long.teacher(1), short.teacher(1));
+    }
+
+    #[test]
+    fn signs_are_fair_and_independent_of_the_teacher() {
+        let world = World::draw(&setting(500, &[4.0], 0.0), Trial { seed: 8, trial: 0 }).unwrap();
+        let patterns = world.patterns(0);
+        let (mut total, mut neighbours) = (0.0, 0.0);
+        for pattern in 0..2000 {
+            for site in 0..499 {
+                total += f64::from(patterns.sign(pattern, site));
+                neighbours +=
+                    f64::from(patterns.sign(pattern, site) * patterns.sign(pattern, site + 1));
+            }
+        }
+        // A sum of a million signs has a standard deviation of 1000.
+        assert!(f64::abs(total) < 4000.0 && f64::abs(neighbours) < 4000.0, "{total} {neighbours}");
     }
 }

@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -199,13 +200,19 @@ impl Watcher for Voice<'_> {
     }
 }
 
-/// Counts work.
+/// Counts work from the first piece on: what comes before it, such as the drawing of data,
+/// says nothing about the rate.
 #[derive(Default)]
-struct Counter(std::sync::atomic::AtomicU64);
+struct Counter {
+    first: OnceLock<Instant>,
+    units: AtomicU64,
+}
 
 impl Watcher for Counter {
     fn advance(&self, units: u64) {
-        self.0.fetch_add(units, Ordering::Relaxed);
+        if self.first.set(Instant::now()).is_err() {
+            self.units.fetch_add(units, Ordering::Relaxed);
+        }
     }
 
     fn notice(&self, _text: &str) {}
@@ -214,7 +221,6 @@ impl Watcher for Counter {
 /// Work a second, found by running a cell for half a second without keeping anything of it.
 fn rate<C: Cell>(cell: &C) -> Option<f64> {
     let (counter, stop) = (Counter::default(), AtomicBool::new(false));
-    let start = Instant::now();
     std::thread::scope(|scope| {
         let timer = scope.spawn(|| {
             std::thread::park_timeout(Duration::from_millis(500));
@@ -224,7 +230,8 @@ fn rate<C: Cell>(cell: &C) -> Option<f64> {
         let _ = cell.run(&mut Context::unsaved(&counter, &stop));
         timer.thread().unpark();
     });
-    let done = counter.0.load(Ordering::Relaxed) as f64;
+    let done = counter.units.load(Ordering::Relaxed) as f64;
+    let start = counter.first.get()?;
     (done > 0.0).then(|| done / start.elapsed().as_secs_f64())
 }
 

@@ -50,8 +50,15 @@ impl Cell for Trial<'_> {
         })
     }
 
+    /// Patterns seen.
     fn work(&self) -> u64 {
-        self.epochs() as u64
+        let setting = &self.simulation.setting;
+        let of = |task: usize| match &self.simulation.learner {
+            Learner::Gradient(learner) => learner.epochs_of(task),
+            Learner::Boltzmann(learner) => learner.sweeps_per_task() * learner.chains,
+        };
+        let patterns = setting.patterns().unwrap_or_default();
+        patterns.iter().enumerate().map(|(task, &count)| (of(task) * count) as u64).sum()
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<TrialRecord, Stopped> {
@@ -75,15 +82,18 @@ impl Trial<'_> {
             Some(progress) => Trainer::resume(learner, world, self.trial, progress),
             None => Trainer::new(learner, world, self.trial),
         };
-        context.advance(trainer.epochs_done() as u64);
+        context.advance(trainer.patterns_seen() as u64);
         while !trainer.is_finished() {
+            let before = trainer.patterns_seen();
             trainer.epoch();
-            context.advance(1);
+            context.advance((trainer.patterns_seen() - before) as u64);
             if let Some(site) = trainer.student().diverged() {
                 return Err(Stopped::Failed(format!(
-                    "trial {} diverged in epoch {}: weight {site} is no longer a number; take a \
-                     smaller lr",
+                    "trial {} (alpha {:?}, lr {:?}) diverged in epoch {}: weight {site} is no longer \
+                     a number; take a smaller lr",
                     self.trial.trial,
+                    self.simulation.setting.alpha,
+                    learner.learning_rate,
                     trainer.epochs_done()
                 )));
             }
@@ -104,10 +114,11 @@ impl Trial<'_> {
             Some(progress) => Sampling::resume(learner, world, self.trial, progress),
             None => Sampling::new(learner, world, self.trial),
         };
-        context.advance((sampling.sweeps_done() * learner.chains) as u64);
+        context.advance(sampling.patterns_seen() as u64);
         while !sampling.is_finished() {
+            let before = sampling.patterns_seen();
             sampling.sweep();
-            context.advance(learner.chains as u64);
+            context.advance((sampling.patterns_seen() - before) as u64);
             if context.due() {
                 context.save(&sampling.progress())?;
             }

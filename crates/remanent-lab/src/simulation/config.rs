@@ -216,7 +216,7 @@ fn gradient(table: &Table, name: &str, tasks: usize) -> Result<GradientLearner, 
     };
     let (rule, rate, batch) = match name {
         "gd" => (Rule::Plain, 0.01, Batch::Full),
-        "slow-sgd" => (Rule::Plain, 0.001, Batch::Size(32)),
+        "slow-sgd" => (Rule::Plain, 0.03, Batch::Size(32)),
         _ => (Rule::Momentum, 0.001, Batch::Size(32)),
     };
     let rule = match values::word(table, "optimizer", &["plain", "momentum", "adam"])? {

@@ -109,7 +109,7 @@ fn along_time(cases: &[Drawn]) -> Figure {
         let mut quantities: Vec<Quantity> =
             vec![("q_⋆", |r| r.q_star, Dash::Solid), ("r", |r| r.r, Dash::Dashed)];
         if drawn.summary.ends.len() > 1 {
-            quantities.push(("q_com", |r| r.q_com.unwrap_or(f64::NAN), Dash::Dotted));
+            quantities.push(("q_{com}", |r| r.q_com.unwrap_or(f64::NAN), Dash::Dotted));
         }
         for (color, (quantity, value, dash)) in quantities.into_iter().enumerate() {
             let y: Vec<f64> = rows.iter().map(value).collect();

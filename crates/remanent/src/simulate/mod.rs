@@ -50,7 +50,7 @@ struct GradientArguments {
     /// Epochs of each task: one number, or one for each [default: 1000]
     #[arg(long, allow_hyphen_values = true)]
     epochs: Option<Values>,
-    /// Learning rate: one, or one for each task [default: 0.001; gd 0.01]
+    /// Learning rate: one, or one for each task [default: 0.001; gd 0.01, slow-sgd 0.03]
     #[arg(long, allow_hyphen_values = true)]
     lr: Option<Values>,
     /// Patterns a step: a number, full, or M/20 for that part of them (at least 10)

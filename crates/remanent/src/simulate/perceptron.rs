@@ -317,7 +317,7 @@ fn conclude(cases: &[Case], reports: &[Report], quiet: bool) -> Outcome {
                 quiet,
                 &format!(
                     "note: the chains of {unmixed} of {trials} trials{label} have not mixed (R-hat \
-                     above 1.05, or fewer than 50 effective samples): the averages are not those \
+                     above 1.1, or fewer than 50 effective samples): the averages are not those \
                      of equilibrium; take more --warmup and --sweeps, or see whether replica \
                      symmetry holds there"
                 ),
