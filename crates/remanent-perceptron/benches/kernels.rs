@@ -4,7 +4,13 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use remanent_math::philox::Stream;
+use remanent_perceptron::gradient::{Batch, GradientLearner, Trainer};
+use remanent_perceptron::optimizer::Rule;
+use remanent_perceptron::parameters::Setting;
 use remanent_perceptron::patterns::{Patterns, padded};
+use remanent_perceptron::randomness::Trial;
+use remanent_perceptron::student::Space;
+use remanent_perceptron::world::World;
 
 fn passes(criterion: &mut Criterion) {
     for (n, patterns) in [(1000, 2000), (5000, 20_000)] {
@@ -22,5 +28,31 @@ fn passes(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, passes);
+/// Epochs of the published protocols: SGD with batch 32, and full-batch Adam.
+fn epochs(criterion: &mut Criterion) {
+    let setting = Setting { n: 1000, alpha: vec![2.0], r_0: vec![0.0], fresh_patterns: 0 };
+    let trial = Trial { seed: 1, trial: 0 };
+    let world = World::draw(&setting, trial).expect("the setting is valid");
+    let sgd = GradientLearner {
+        space: Space::Field,
+        field_scale: 1.0,
+        rule: Rule::Momentum,
+        learning_rate: vec![0.001],
+        momentum: 0.9,
+        weight_decay: 0.0,
+        batch: Batch::Size(32),
+        gamma: vec![1.0],
+        uniform_prior: false,
+        rise: None,
+        epochs: vec![usize::MAX],
+        record_every: usize::MAX,
+    };
+    let adam = GradientLearner { rule: Rule::Adam, batch: Batch::Full, ..sgd.clone() };
+    for (name, learner) in [("sgd, batch 32", &sgd), ("adam, full batch", &adam)] {
+        let mut trainer = Trainer::new(learner, &world, trial);
+        criterion.bench_function(&format!("epoch: {name}"), |b| b.iter(|| trainer.epoch()));
+    }
+}
+
+criterion_group!(benches, passes, epochs);
 criterion_main!(benches);

@@ -98,6 +98,12 @@ impl Patterns {
         &self.words[pattern * self.blocks..(pattern + 1) * self.blocks]
     }
 
+    /// Flips one sign.
+    pub fn flip(&mut self, pattern: usize, site: usize) {
+        let (block, lane, mask) = place(site);
+        self.words[pattern * self.blocks + block][lane] ^= mask;
+    }
+
     /// Flips all signs of the patterns for which `negate` holds.
     pub fn negate_where(mut self, negate: impl Fn(usize) -> bool) -> Self {
         for (pattern, row) in self.words.chunks_exact_mut(self.blocks).enumerate() {

@@ -22,6 +22,10 @@ pub enum Purpose {
     Momenta = 6,
     /// Trajectory lengths and acceptances of the sampler.
     Decisions = 7,
+    /// Which ties of the training patterns are broken.
+    Ties = 8,
+    /// Which ties of the fresh patterns are broken.
+    FreshTies = 9,
 }
 
 /// The seed that a user states, and the number of the trial under it.

@@ -11,7 +11,7 @@ use clap::Args;
 use indicatif::ProgressBar;
 use remanent_lab::config::{self, ConfigError};
 use remanent_lab::plan::{Layers, Plan, Scan};
-use remanent_lab::{Cell, Context, Store, Watcher};
+use remanent_lab::{CHECKPOINT_EVERY, Cell, Context, Store, Watcher};
 use serde_json::Value;
 use toml::Table;
 
@@ -47,6 +47,9 @@ pub struct ExperimentArguments {
     /// Discards what an earlier run has left in the run directory
     #[arg(long)]
     fresh: bool,
+    /// Seconds between checkpoints of a cell under way [default: 10]
+    #[arg(long, value_name = "SECONDS", default_value_t = CHECKPOINT_EVERY.as_secs_f64(), hide_default_value = true)]
+    checkpoint_every: f64,
     /// Only says what would run and how long it would take
     #[arg(long)]
     dry_run: bool,
@@ -114,7 +117,14 @@ impl ExperimentArguments {
             self.preview(&directory, kind, config, cells)?;
             return Ok(None);
         }
-        let store = Store::open(&directory, kind, config, self.fresh)?;
+        output::usage((0.0..=1e6).contains(&self.checkpoint_every), || {
+            format!(
+                "--checkpoint-every {} is out of range: it must be between 0 and 1e6 seconds",
+                self.checkpoint_every
+            )
+        })?;
+        let store = Store::open(&directory, kind, config, self.fresh)?
+            .checkpoint_every(Duration::from_secs_f64(self.checkpoint_every));
         catch_interrupts()?;
         let bar = output::progress(cells.iter().map(|cell| cell.work() as usize).sum(), quiet);
         let voice = Voice { bar: &bar };

@@ -7,6 +7,7 @@
 //! of the run, the number of patterns over N.
 
 use remanent_math::statistics::Summary;
+use remanent_perceptron::observables::generalisation_error;
 use remanent_perceptron::parameters::nth;
 use remanent_theory::chain::{ChainParameters, ChainResult};
 use remanent_theory::parameters::{Choice, ParameterError, Prior};
@@ -170,10 +171,28 @@ fn at_ends(
         push("p".into(), solution.map(|s| s.p), &end.p);
         for (task, eps) in end.eps.iter().enumerate() {
             let theory = solved.map(|solved| solved.eps_by_task[task]);
-            push(format!("eps.{}", task + 1), theory, eps);
+            let eps = match against {
+                Against::Ensemble => error_of_mean(&end.p_by_task[task]),
+                Against::Constrained | Against::Chain => *eps,
+            };
+            push(format!("eps.{}", task + 1), theory, &eps);
         }
     }
     found
+}
+
+/// ε of the mean overlap. The theory's ε is that of a p which does not fluctuate; the mean of
+/// arccos p over draws falls short of it where a draw has no wrong weight or a few (p → 1).
+fn error_of_mean(p: &Summary) -> Summary {
+    let eps = generalisation_error(p.mean);
+    let slope = 1.0 / (std::f64::consts::PI * (1.0 - p.mean * p.mean).max(1e-300).sqrt());
+    Summary {
+        mean: eps,
+        standard_error: p.standard_error.map(|error| slope * error),
+        min: generalisation_error(p.max),
+        max: generalisation_error(p.min),
+        count: p.count,
+    }
 }
 
 /// (simulation − theory)/standard error; none if there is no error to divide by.

@@ -260,7 +260,7 @@ fn gradient(table: &Table, name: &str, tasks: usize) -> Result<GradientLearner, 
 fn boltzmann(table: &Table) -> Result<BoltzmannLearner, SettingError> {
     let (warmup, sweeps) = (
         values::count(table, "warmup")?.unwrap_or(300),
-        values::count(table, "sweeps")?.unwrap_or(600),
+        values::count(table, "sweeps")?.unwrap_or(1000),
     );
     Ok(BoltzmannLearner {
         beta: values::numbers(table, "beta")?.unwrap_or(vec![20.0]),

@@ -59,7 +59,7 @@ pub struct Perceptron {
     /// Sweeps of each task before measuring [default: 300]
     #[arg(long, help_heading = "Sampling (learner boltzmann)")]
     warmup: Option<u32>,
-    /// Sweeps of each task that are measured [default: 600]
+    /// Sweeps of each task that are measured [default: 1000]
     #[arg(long, help_heading = "Sampling (learner boltzmann)")]
     sweeps: Option<u32>,
     /// Where chains start: random, or m towards the teacher, e.g. 0.9 [default: random]
