@@ -85,21 +85,13 @@ impl Case {
         parts.join(", ")
     }
 
-    /// The one number in which this case differs from the others, if there is just one.
-    pub fn coordinate(&self) -> Option<(String, f64)> {
-        let mut numbers = self.differs.iter().filter_map(|(key, value)| {
-            let value = match value {
-                Value::Array(list) if list.len() == 1 => &list[0],
-                value => value,
-            };
-            match value {
-                Value::Float(x) => Some((key.clone(), *x)),
-                Value::Integer(x) => Some((key.clone(), *x as f64)),
-                _ => None,
-            }
-        });
-        let first = numbers.next()?;
-        (numbers.next().is_none() && self.differs.len() == 1).then_some(first)
+    /// The number under a key in which the cases differ.
+    pub fn number(&self, key: &str) -> Option<f64> {
+        match self.differs.get(key)? {
+            Value::Float(x) => Some(*x),
+            Value::Integer(x) => Some(*x as f64),
+            _ => None,
+        }
     }
 }
 
@@ -329,7 +321,7 @@ mod tests {
         let found = plan(file, "n = 7\nseeds = 2", &[], false).unwrap();
         assert_eq!(found.seeds, 2);
         assert!(found.cases.iter().all(|case| case.table["n"].as_integer() == Some(7)));
-        assert_eq!(found.cases[1].coordinate(), Some(("alpha".into(), 3.0)));
+        assert_eq!(found.cases[1].number("alpha"), Some(3.0));
     }
 
     #[test]
