@@ -39,6 +39,10 @@ pub const KEYS: [&str; 23] = [
     "theory_beta",
 ];
 
+/// Raised whenever the same parameters give other numbers than before, so that records of
+/// an earlier program are not taken for those of this one.
+const REVISION: u32 = 1;
+
 /// Keys that only gradient learners have.
 const GRADIENT_KEYS: [&str; 10] = [
     "epochs",
@@ -134,6 +138,7 @@ impl Simulation {
     /// Everything the results depend on, defaults included.
     pub fn to_json(&self) -> Value {
         let mut value = json!({
+            "revision": REVISION,
             "n": self.setting.n,
             "alpha": self.setting.alpha,
             "r0": self.setting.r_0,
