@@ -2,8 +2,8 @@
 
 use remanent_math::statistics::Summary;
 use remanent_perceptron::bound::{BoundRow, MOST_SITES, along_training};
-use remanent_perceptron::gradient::Trainer;
-use remanent_perceptron::parameters::{ParameterError, within};
+use remanent_perceptron::gradient::{GradientLearner, Trainer};
+use remanent_perceptron::parameters::within;
 use remanent_perceptron::randomness;
 use remanent_perceptron::world::World;
 use remanent_plot::{Axis, Band, Cell as TableCell, Color, Curve, Figure, Panel, Table};
@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use toml::Table as Config;
 
-use crate::simulation::{Learner, SettingError, Simulation};
+use crate::simulation::{SettingError, Simulation};
 use crate::values;
 use crate::{Cell, Context, Stopped};
 
@@ -37,6 +37,7 @@ pub const KEYS: [&str; 14] = [
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoundStudy {
     simulation: Simulation,
+    learner: GradientLearner,
     kappa: f64,
 }
 
@@ -65,17 +66,8 @@ impl BoundStudy {
             "at most 20, since all 2^n weights are summed over",
         )?;
         within("kappa", kappa, kappa > 0.0 && kappa <= 1e6, "above 0")?;
-        let tasks = simulation.setting.alpha.len();
-        if tasks != 1 || !matches!(simulation.learner, Learner::Gradient(_)) {
-            return Err(ParameterError::WrongLength {
-                name: "alpha",
-                given: tasks,
-                tasks: 1,
-                expected: "one, and a gradient learner".into(),
-            }
-            .into());
-        }
-        Ok(Self { simulation, kappa })
+        let learner = simulation.gradient_learner_of_one_task()?;
+        Ok(Self { simulation, learner, kappa })
     }
 
     /// Everything the results depend on.
@@ -104,9 +96,7 @@ impl Cell for BoundTrial<'_> {
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<Vec<BoundRow>, Stopped> {
-        let Learner::Gradient(learner) = &self.study.simulation.learner else {
-            return Err(Stopped::Failed("not a gradient learner".into()));
-        };
+        let learner = &self.study.learner;
         let world = World::draw(&self.study.simulation.setting, self.trial)
             .map_err(|error| Stopped::Failed(error.to_string()))?;
         let trainer = Trainer::new(learner, &world, self.trial);

@@ -2,8 +2,8 @@
 
 use remanent_math::statistics::Summary;
 use remanent_perceptron::convergence::{Convergence, Criterion, Watch, WatchProgress};
-use remanent_perceptron::gradient::Trainer;
-use remanent_perceptron::parameters::{ParameterError, within};
+use remanent_perceptron::gradient::{GradientLearner, Trainer};
+use remanent_perceptron::parameters::within;
 use remanent_perceptron::randomness;
 use remanent_perceptron::world::World;
 use remanent_plot::{Axis, Cell as TableCell, Color, Figure, Panel, Points, Table};
@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use toml::Table as Config;
 
-use crate::simulation::{Learner, SettingError, Simulation};
+use crate::simulation::{SettingError, Simulation};
 use crate::values;
 use crate::{Cell, Context, Stopped};
 
@@ -37,6 +37,7 @@ pub const KEYS: [&str; 14] = [
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConvergenceStudy {
     simulation: Simulation,
+    learner: GradientLearner,
     criterion: Criterion,
 }
 
@@ -62,17 +63,8 @@ impl ConvergenceStudy {
         let simulation = Simulation::from_table(&table)?;
         within("window", criterion.window as f64, criterion.window >= 1, "at least 1")?;
         within("drop", criterion.drop, criterion.drop > 0.0, "above 0")?;
-        let tasks = simulation.setting.alpha.len();
-        if tasks != 1 || !matches!(simulation.learner, Learner::Gradient(_)) {
-            return Err(ParameterError::WrongLength {
-                name: "alpha",
-                given: tasks,
-                tasks: 1,
-                expected: "one, and a gradient learner".into(),
-            }
-            .into());
-        }
-        Ok(Self { simulation, criterion })
+        let learner = simulation.gradient_learner_of_one_task()?;
+        Ok(Self { simulation, learner, criterion })
     }
 
     /// Everything the results depend on.
@@ -107,9 +99,7 @@ impl Cell for ConvergenceTrial<'_> {
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<Convergence, Stopped> {
-        let Learner::Gradient(learner) = &self.study.simulation.learner else {
-            return Err(Stopped::Failed("not a gradient learner".into()));
-        };
+        let learner = &self.study.learner;
         let world = World::draw(&self.study.simulation.setting, self.trial)
             .map_err(|error| Stopped::Failed(error.to_string()))?;
         let (trainer, eps) = match context.load::<WatchProgress>() {
@@ -141,10 +131,7 @@ impl Cell for ConvergenceTrial<'_> {
 
 impl ConvergenceTrial<'_> {
     fn steps(&self) -> u64 {
-        match &self.study.simulation.learner {
-            Learner::Gradient(learner) => learner.epochs_of(0) as u64,
-            Learner::Boltzmann(_) => 1,
-        }
+        self.study.learner.epochs_of(0) as u64
     }
 
     fn weight(&self) -> u64 {

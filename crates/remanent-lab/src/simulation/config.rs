@@ -135,6 +135,25 @@ impl Simulation {
         Ok(Self { name, setting, learner, theory_beta })
     }
 
+    /// The learner of a study of one task by gradients.
+    pub fn gradient_learner_of_one_task(&self) -> Result<GradientLearner, SettingError> {
+        match (&self.learner, self.setting.alpha.len()) {
+            (Learner::Gradient(learner), 1) => Ok(learner.clone()),
+            (Learner::Gradient(_), tasks) => Err(ParameterError::WrongLength {
+                name: "alpha",
+                given: tasks,
+                tasks: 1,
+                expected: "one".into(),
+            }
+            .into()),
+            (Learner::Boltzmann(_), _) => Err(SettingError::Meaningless {
+                key: "this study".into(),
+                learner: self.name.into(),
+                cure: "take sgd, gd or slow-sgd",
+            }),
+        }
+    }
+
     /// Everything the results depend on, defaults included.
     pub fn to_json(&self) -> Value {
         let mut value = json!({
