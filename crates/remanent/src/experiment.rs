@@ -40,7 +40,7 @@ pub struct ExperimentArguments {
     seeds: Option<u32>,
     /// The seed from which all trials are drawn [default: 1]
     #[arg(long, value_name = "S")]
-    seed: Option<u32>,
+    seed: Option<u64>,
     /// Run directory; the same one continues what is there [default: runs/<command>-<hash>]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -79,10 +79,17 @@ impl ExperimentArguments {
             None => Table::new(),
         };
         let mut flags = flags;
-        for (key, value) in [("seeds", self.seeds), ("seed", self.seed)] {
-            if let Some(value) = value {
-                flags.insert(key.into(), i64::from(value).into());
-            }
+        if let Some(seeds) = self.seeds {
+            flags.insert("seeds".into(), i64::from(seeds).into());
+        }
+        if let Some(seed) = self.seed {
+            let seed = i64::try_from(seed).map_err(|_| {
+                output::UsageError::new(format!(
+                    "--seed {seed} is out of range: at most {}",
+                    i64::MAX
+                ))
+            })?;
+            flags.insert("seed".into(), seed.into());
         }
         for text in &self.assignments {
             config::merge(&mut flags, assignment(text)?);

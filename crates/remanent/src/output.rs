@@ -39,6 +39,13 @@ impl Outcome {
 #[error("{0}")]
 pub struct UsageError(String);
 
+impl UsageError {
+    /// A request that makes no sense, for the reason given.
+    pub fn new(message: String) -> Self {
+        Self(message)
+    }
+}
+
 /// Fails with a message about usage unless `ok`.
 pub fn usage(ok: bool, message: impl FnOnce() -> String) -> Result<(), UsageError> {
     if ok { Ok(()) } else { Err(UsageError(message())) }

@@ -10,13 +10,16 @@ use toml::{Table, Value};
 use crate::output::Outcome;
 use crate::values::Values;
 
-/// Trains perceptrons on task after task, teacher by teacher, at full size.
-///
-/// Examples:
-///   remanent simulate --n 1000 --alpha 2,2 --r0 0.5 --learner sgd --epochs 3000,3000 --seeds 20
-///   remanent simulate --alpha 0.5 --learner boltzmann --beta 20 --seeds 16 --compare theory
+const EXAMPLES: &str = "\
+Examples:
+  remanent simulate --n 1000 --alpha 2,2 --r0 0.5 --learner sgd --epochs 3000,3000 --seeds 20
+  remanent simulate --alpha 0.5 --learner boltzmann --beta 20 --seeds 32 --compare theory
+  remanent simulate --alpha 2,2 --scan gamma=0:2:0.5 --compare theory --plot gamma.svg
+  remanent simulate --config figures/2a/experiment.toml --quick --plot 2a.png";
+
+/// The command.
 #[derive(Args)]
-#[command(args_conflicts_with_subcommands = true, verbatim_doc_comment)]
+#[command(args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 pub struct Simulate {
     #[command(subcommand)]
     study: Option<Study>,
