@@ -1,0 +1,682 @@
+//! Streams of tasks, named by a text.
+//!
+//! | text | tasks |
+//! |---|---|
+//! | `permuted:mnist:10` | ten times the same images, the pixels of each task in another order |
+//! | `sequence:fashion-mnist,mnist` | one dataset after another |
+//! | `split:mnist:2` | the classes two by two: 0 and 1, then 2 and 3, … |
+//! | a path | the lines of that file, each one of these; `#` begins a comment |
+//!
+//! Every task of a permuted stream is permuted, the first as well: all are alike, and none is
+//! easier because neighbours are still neighbours. A permutation is drawn by Philox at (seed,
+//! purpose, trial, place of the task in the whole stream), so that a longer stream begins with
+//! the tasks of the shorter one.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use remanent_math::philox::Stream;
+use thiserror::Error;
+
+use crate::dataset::{Dataset, View};
+use crate::files::FileError;
+use crate::sources::{self, Cache, SourceError};
+use crate::suggestion;
+
+/// What the random numbers of the permutations are for; no other part of the program uses it.
+pub const PERMUTATION_PURPOSE: u32 = 101;
+
+/// The most tasks that a permuted stream may have.
+const MOST_TASKS: usize = 10_000;
+
+const KINDS: [&str; 3] = ["permuted", "sequence", "split"];
+
+/// Why a text is no stream, or its tasks cannot be had.
+#[derive(Debug, Error)]
+pub enum StreamError {
+    /// It begins with no kind, and there is no such file.
+    #[error(
+        "'{text}' is no stream of tasks{suggestion} (write permuted:DATASET:TASKS, \
+         sequence:DATASET,DATASET,… or split:DATASET:CLASSES_PER_TASK, or give a file with these)"
+    )]
+    Kind {
+        /// The text.
+        text: String,
+        /// The nearest kind, in words.
+        suggestion: String,
+    },
+    /// A kind is not followed by what it needs.
+    #[error("'{text}' is incomplete: {form}")]
+    Form {
+        /// The text.
+        text: String,
+        /// How it is written.
+        form: &'static str,
+    },
+    /// A number is none, or out of range.
+    #[error("'{number}' in '{text}' is out of range: {what} must be between 1 and {most}")]
+    Number {
+        /// The text.
+        text: String,
+        /// What stands where a number should be.
+        number: String,
+        /// What it counts.
+        what: &'static str,
+        /// The largest that is allowed.
+        most: usize,
+    },
+    /// The classes do not divide into tasks.
+    #[error(
+        "{dataset} has {classes} classes, which do not divide into tasks of {per_task}: \
+         choose {}", divisors(*classes)
+    )]
+    Division {
+        /// The dataset.
+        dataset: String,
+        /// Its number of classes.
+        classes: usize,
+        /// Classes of a task.
+        per_task: usize,
+    },
+    /// A task has no images.
+    #[error("task {task} of the stream, {name}, has no images to {part}")]
+    Empty {
+        /// Which task, from 1.
+        task: usize,
+        /// What it is.
+        name: String,
+        /// `train on` or `test on`.
+        part: &'static str,
+    },
+    /// The images of two tasks differ in size.
+    #[error(
+        "the images of {first} have {first_inputs} pixels, those of {other} {other_inputs}: \
+         one network cannot learn both"
+    )]
+    Inputs {
+        /// The dataset of the first task.
+        first: String,
+        /// The pixels of its images.
+        first_inputs: usize,
+        /// A later dataset.
+        other: String,
+        /// The pixels of its images.
+        other_inputs: usize,
+    },
+    /// A line of a file is wrong.
+    #[error("{path}, line {line}: {source}")]
+    Line {
+        /// The file.
+        path: String,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong.
+        source: Box<StreamError>,
+    },
+    /// A file has no line.
+    #[error("{path} names no tasks: write a stream such as permuted:mnist:10 on each line")]
+    NoTasks {
+        /// The file.
+        path: String,
+    },
+    /// The file cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A dataset cannot be had.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+}
+
+fn divisors(classes: usize) -> String {
+    let divisors = (1..=classes).filter(|n| classes.is_multiple_of(*n));
+    divisors.map(|n| n.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// Some tasks of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// The same dataset with its pixels in ever other orders.
+    Permuted {
+        /// Name or path.
+        dataset: String,
+        /// How many tasks.
+        tasks: usize,
+    },
+    /// One dataset after another.
+    Sequence {
+        /// Names or paths.
+        datasets: Vec<String>,
+    },
+    /// Some classes after others.
+    Split {
+        /// Name or path.
+        dataset: String,
+        /// Classes of a task.
+        classes_per_task: usize,
+    },
+}
+
+impl fmt::Display for Piece {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Permuted { dataset, tasks } => write!(f, "permuted:{dataset}:{tasks}"),
+            Self::Sequence { datasets } => write!(f, "sequence:{}", datasets.join(",")),
+            Self::Split { dataset, classes_per_task } => {
+                write!(f, "split:{dataset}:{classes_per_task}")
+            }
+        }
+    }
+}
+
+impl Piece {
+    /// Reads one of the three kinds; paths of datasets begin at `base`.
+    fn parse(text: &str, base: &Path) -> Result<Self, StreamError> {
+        let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+        let (kind, rest) = (kind.trim(), rest.trim());
+        let form = |form| StreamError::Form { text: text.into(), form };
+        let dataset = |name: &str| located(name.trim(), base);
+        // The number stands after the last colon: a path may hold others.
+        let counted = |form_text, what, most| {
+            let (name, number) = rest.rsplit_once(':').ok_or_else(|| form(form_text))?;
+            if name.trim().is_empty() {
+                return Err(form(form_text));
+            }
+            match number.trim().parse::<usize>() {
+                Ok(count) if (1..=most).contains(&count) => Ok((dataset(name)?, count)),
+                _ => Err(StreamError::Number {
+                    text: text.into(),
+                    number: number.trim().into(),
+                    what,
+                    most,
+                }),
+            }
+        };
+        match kind {
+            "permuted" => {
+                let form = "write permuted:DATASET:TASKS, e.g. permuted:mnist:10";
+                let (dataset, tasks) = counted(form, "the number of tasks", MOST_TASKS)?;
+                Ok(Self::Permuted { dataset, tasks })
+            }
+            "split" => {
+                let form = "write split:DATASET:CLASSES_PER_TASK, e.g. split:mnist:2";
+                let (dataset, classes_per_task) = counted(form, "the number of classes", 256)?;
+                Ok(Self::Split { dataset, classes_per_task })
+            }
+            "sequence" => {
+                if rest.split(',').any(|name| name.trim().is_empty()) {
+                    let wanted =
+                        "write sequence:DATASET,DATASET,…, e.g. sequence:fashion-mnist,mnist";
+                    return Err(form(wanted));
+                }
+                let datasets = rest.split(',').map(dataset).collect::<Result<_, _>>()?;
+                Ok(Self::Sequence { datasets })
+            }
+            _ => {
+                let suggestion = match sources::check(text) {
+                    Ok(()) => format!("; for this dataset alone write 'sequence:{text}'"),
+                    Err(_) => suggestion(kind, KINDS),
+                };
+                Err(StreamError::Kind { text: text.into(), suggestion })
+            }
+        }
+    }
+
+    fn datasets(&self) -> &[String] {
+        match self {
+            Self::Permuted { dataset, .. } | Self::Split { dataset, .. } => {
+                std::slice::from_ref(dataset)
+            }
+            Self::Sequence { datasets } => datasets,
+        }
+    }
+}
+
+/// A name that is known as it is, a path from `base` on.
+fn located(name: &str, base: &Path) -> Result<String, SourceError> {
+    if sources::names().contains(&name) {
+        return Ok(name.into());
+    }
+    let path = base.join(name).to_string_lossy().into_owned();
+    match sources::check(&path) {
+        Ok(()) => Ok(path),
+        // Of a path only the name that was written says anything.
+        Err(_) => sources::check(name).map(|()| name.into()),
+    }
+}
+
+/// A stream of tasks that was read and not yet loaded. Its text, by `to_string`, has a line for
+/// each piece and reads back as the same stream: what a record of an experiment should hold
+/// instead of the name of a file that may change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamSpec {
+    pieces: Vec<Piece>,
+}
+
+impl fmt::Display for StreamSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.pieces.iter().map(Piece::to_string).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl StreamSpec {
+    /// Reads a text: one of the three kinds, several of them in lines, or the path of a file with
+    /// such lines. Refuses unknown datasets; reads no data.
+    pub fn read(text: &str) -> Result<Self, StreamError> {
+        let text = text.trim();
+        let begins_with_kind =
+            text.split_once(':').is_some_and(|(kind, _)| KINDS.contains(&kind.trim()));
+        if text.contains('\n') {
+            return Self::lines(text, "the stream", Path::new(""));
+        }
+        let path = Path::new(text);
+        if begins_with_kind || !path.is_file() || is_npz(path) {
+            return Ok(Self { pieces: vec![Piece::parse(text, Path::new(""))?] });
+        }
+        let lines = fs::read_to_string(path).map_err(FileError::new("read", path))?;
+        Self::lines(&lines, text, path.parent().unwrap_or(Path::new("")))
+    }
+
+    fn lines(text: &str, path: &str, base: &Path) -> Result<Self, StreamError> {
+        let mut pieces = Vec::new();
+        for (line, content) in text.lines().enumerate() {
+            let content = content.split('#').next().unwrap_or("").trim();
+            if content.is_empty() {
+                continue;
+            }
+            pieces.push(Piece::parse(content, base).map_err(|source| StreamError::Line {
+                path: path.into(),
+                line: line + 1,
+                source: Box::new(source),
+            })?);
+        }
+        if pieces.is_empty() {
+            return Err(StreamError::NoTasks { path: path.into() });
+        }
+        Ok(Self { pieces })
+    }
+
+    /// The pieces.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// The names or paths of the datasets, each once.
+    pub fn datasets(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for name in self.pieces.iter().flat_map(Piece::datasets) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// Reads the datasets, each once.
+    pub fn load(&self, cache: &Cache) -> Result<TaskStream, StreamError> {
+        let mut datasets = Vec::new();
+        for name in self.datasets() {
+            datasets.push((name, Arc::new(sources::open(name, cache)?)));
+        }
+        let dataset = |name: &str| {
+            let found = datasets.iter().find(|(known, _)| *known == name);
+            &found.expect("every dataset of a piece was read").1
+        };
+        let mut plans = Vec::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Permuted { dataset: name, tasks } => {
+                    let plan = Plan::whole(dataset(name), true);
+                    plans.extend(std::iter::repeat_n(plan, *tasks));
+                }
+                Piece::Sequence { datasets } => {
+                    plans.extend(datasets.iter().map(|name| Plan::whole(dataset(name), false)));
+                }
+                Piece::Split { dataset: name, classes_per_task } => {
+                    plans.extend(split(dataset(name), *classes_per_task)?);
+                }
+            }
+        }
+        TaskStream::new(plans)
+    }
+}
+
+/// A file of NumPy is a dataset, never a list of streams.
+fn is_npz(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "npz")
+}
+
+/// The images of the classes of a task.
+#[derive(Debug)]
+struct Selection {
+    classes: Vec<u8>,
+    train: Vec<u32>,
+    test: Vec<u32>,
+}
+
+/// A task before its permutation is drawn.
+#[derive(Clone, Debug)]
+struct Plan {
+    dataset: Arc<Dataset>,
+    is_permuted: bool,
+    selection: Option<Arc<Selection>>,
+}
+
+impl Plan {
+    fn whole(dataset: &Arc<Dataset>, is_permuted: bool) -> Self {
+        Self { dataset: Arc::clone(dataset), is_permuted, selection: None }
+    }
+}
+
+fn split(dataset: &Arc<Dataset>, per_task: usize) -> Result<Vec<Plan>, StreamError> {
+    let classes = dataset.classes();
+    if !classes.is_multiple_of(per_task) {
+        let dataset = dataset.name().into();
+        return Err(StreamError::Division { dataset, classes, per_task });
+    }
+    let tasks = (0..classes / per_task).map(|task| {
+        // There are at most 256 classes.
+        let classes: Vec<u8> = (task * per_task..(task + 1) * per_task).map(|c| c as u8).collect();
+        let images = |view: View<'_>| {
+            let inside = |&i: &u32| classes.contains(&view.label(i as usize));
+            (0..view.len() as u32).filter(inside).collect()
+        };
+        let (train, test) = (images(dataset.train()), images(dataset.test()));
+        let selection = Some(Arc::new(Selection { classes, train, test }));
+        Plan { dataset: Arc::clone(dataset), is_permuted: false, selection }
+    });
+    Ok(tasks.collect())
+}
+
+/// A stream with its data in memory. Tasks of any seed and trial are made of it, at no cost but
+/// that of their permutations.
+#[derive(Clone, Debug)]
+pub struct TaskStream {
+    plans: Vec<Plan>,
+}
+
+impl TaskStream {
+    fn new(plans: Vec<Plan>) -> Result<Self, StreamError> {
+        let stream = Self { plans };
+        let first = &stream.plans[0].dataset;
+        for (index, task) in stream.tasks(0, 0).iter().enumerate() {
+            let other = &task.dataset;
+            if other.inputs() != first.inputs() {
+                return Err(StreamError::Inputs {
+                    first: first.name().into(),
+                    first_inputs: first.inputs(),
+                    other: other.name().into(),
+                    other_inputs: other.inputs(),
+                });
+            }
+            for (view, part) in [(task.train(), "train on"), (task.test(), "test on")] {
+                if view.is_empty() {
+                    let name = task.name();
+                    return Err(StreamError::Empty { task: index + 1, name, part });
+                }
+            }
+        }
+        Ok(stream)
+    }
+
+    /// Number of tasks.
+    pub fn len(&self) -> usize {
+        self.plans.len()
+    }
+
+    /// Whether there are no tasks; never so.
+    pub fn is_empty(&self) -> bool {
+        self.plans.is_empty()
+    }
+
+    /// Pixels of an image, the inputs of a network.
+    pub fn inputs(&self) -> usize {
+        self.plans[0].dataset.inputs()
+    }
+
+    /// Classes of the dataset that has most, the outputs of a network.
+    pub fn classes(&self) -> usize {
+        self.plans.iter().map(|plan| plan.dataset.classes()).max().unwrap_or(0)
+    }
+
+    /// The tasks of a trial.
+    pub fn tasks(&self, seed: u64, trial: u32) -> Vec<Task> {
+        let task = |(index, plan): (usize, &Plan)| Task {
+            dataset: Arc::clone(&plan.dataset),
+            selection: plan.selection.clone(),
+            permutation: plan
+                .is_permuted
+                .then(|| permutation(plan.dataset.inputs(), seed, trial, index as u32)),
+        };
+        self.plans.iter().enumerate().map(task).collect()
+    }
+}
+
+/// The order of the pixels of a task: pixel j is pixel `permutation[j]` of the image.
+pub fn permutation(inputs: usize, seed: u64, trial: u32, task: u32) -> Arc<[u32]> {
+    let mut order: Vec<u32> = (0..inputs as u32).collect();
+    Stream::new(seed, PERMUTATION_PURPOSE, trial, task).shuffle(&mut order);
+    order.into()
+}
+
+/// One task: the images of a dataset, perhaps in another order of pixels, perhaps only some
+/// classes. Cheap to clone; the images are shared.
+#[derive(Clone, Debug)]
+pub struct Task {
+    dataset: Arc<Dataset>,
+    selection: Option<Arc<Selection>>,
+    permutation: Option<Arc<[u32]>>,
+}
+
+impl Task {
+    /// The dataset.
+    pub fn dataset(&self) -> &Arc<Dataset> {
+        &self.dataset
+    }
+
+    /// The order of its pixels, if that is not the dataset's.
+    pub fn permutation(&self) -> Option<&[u32]> {
+        self.permutation.as_deref()
+    }
+
+    /// Its classes, in order.
+    pub fn classes(&self) -> Vec<u8> {
+        match &self.selection {
+            Some(selection) => selection.classes.clone(),
+            None => (0..self.dataset.classes()).map(|class| class as u8).collect(),
+        }
+    }
+
+    /// What it is, in a few words.
+    pub fn name(&self) -> String {
+        let name = self.dataset.name();
+        match &self.selection {
+            Some(selection) => {
+                let classes: Vec<String> =
+                    selection.classes.iter().map(|class| class.to_string()).collect();
+                format!("{name} {}", classes.join(","))
+            }
+            None if self.permutation.is_some() => format!("{name} permuted"),
+            None => name.to_owned(),
+        }
+    }
+
+    /// The images to train on.
+    pub fn train(&self) -> View<'_> {
+        self.view(self.dataset.train(), |selection| &selection.train)
+    }
+
+    /// The images to test on.
+    pub fn test(&self) -> View<'_> {
+        self.view(self.dataset.test(), |selection| &selection.test)
+    }
+
+    fn view<'a>(
+        &'a self,
+        mut view: View<'a>,
+        images: impl Fn(&'a Selection) -> &'a Vec<u32>,
+    ) -> View<'a> {
+        if let Some(selection) = &self.selection {
+            view = view.chosen(images(selection), &selection.classes);
+        }
+        if let Some(permutation) = &self.permutation {
+            view = view.permuted(permutation);
+        }
+        view
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::idx;
+
+    fn stream(text: &str) -> TaskStream {
+        StreamSpec::read(text).unwrap().load(&Cache::at("nowhere")).unwrap()
+    }
+
+    fn message(text: &str) -> String {
+        StreamSpec::read(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn permutations_are_permutations_and_all_different() {
+        let tasks = stream("permuted:digits:5").tasks(1, 0);
+        let orders: Vec<&[u32]> = tasks.iter().map(|task| task.permutation().unwrap()).collect();
+        let identity: Vec<u32> = (0..64).collect();
+        for (i, order) in orders.iter().enumerate() {
+            let mut sorted = order.to_vec();
+            sorted.sort_unstable();
+            assert_eq!(sorted, identity);
+            // The first task is permuted as well.
+            assert_ne!(*order, identity);
+            assert!(!orders[..i].contains(order));
+        }
+    }
+
+    #[test]
+    fn a_permutation_depends_on_seed_trial_and_task_only() {
+        let short = stream("permuted:digits:2").tasks(7, 3);
+        let long = stream("permuted:digits:6").tasks(7, 3);
+        for (a, b) in short.iter().zip(&long) {
+            assert_eq!(a.permutation(), b.permutation());
+        }
+        let first = |seed, trial| stream("permuted:digits:1").tasks(seed, trial)[0].clone();
+        let same = first(7, 3);
+        assert_eq!(same.permutation(), long[0].permutation());
+        for other in [first(8, 3), first(7, 4)] {
+            assert_ne!(same.permutation(), other.permutation());
+        }
+    }
+
+    /// Records of experiments rest on this. The values are those of an independent program.
+    #[test]
+    fn the_permutation_of_a_seed_does_not_change() {
+        assert_eq!(permutation(8, 1, 0, 0)[..], [6, 2, 1, 4, 5, 3, 0, 7]);
+    }
+
+    #[test]
+    fn a_permuted_image_has_the_pixels_of_the_image() {
+        let task = &stream("permuted:digits:1").tasks(1, 0)[0];
+        let (mut plain, mut permuted) = ([0.0; 64], [0.0; 64]);
+        task.dataset().test().image(5, &mut plain);
+        task.test().image(5, &mut permuted);
+        let order = task.permutation().unwrap();
+        assert!((0..64).all(|j| permuted[j] == plain[order[j] as usize]));
+        assert_eq!(task.test().label(5), task.dataset().test().label(5));
+    }
+
+    #[test]
+    fn a_split_has_every_class_and_every_image_once() {
+        let stream = stream("split:digits:2");
+        let tasks = stream.tasks(1, 0);
+        let classes: Vec<u8> = tasks.iter().flat_map(Task::classes).collect();
+        assert_eq!(classes, (0..10).collect::<Vec<u8>>());
+        assert_eq!(tasks.iter().map(|task| task.train().len()).sum::<usize>(), 1437);
+        assert_eq!(tasks.iter().map(|task| task.test().len()).sum::<usize>(), 360);
+        for (i, task) in tasks.iter().enumerate() {
+            let train = task.train();
+            for image in 0..train.len() {
+                let label = usize::from(train.label(image));
+                assert_eq!(label / 2, i);
+                assert_eq!(usize::from(train.label_in_task(image)), label % 2);
+            }
+        }
+    }
+
+    #[test]
+    fn a_split_that_does_not_divide_is_refused() {
+        let spec = StreamSpec::read("split:digits:3").unwrap();
+        let error = spec.load(&Cache::at("nowhere")).unwrap_err().to_string();
+        assert!(error.contains("1, 2, 5, 10"), "{error}");
+    }
+
+    #[test]
+    fn a_file_concatenates_its_lines_and_reads_back_from_its_text() {
+        let directory = tempfile::tempdir().unwrap();
+        let own = directory.path().join("own");
+        for (part, count) in [("train", 3), ("t10k", 2)] {
+            let pixels = vec![9; count * 64];
+            let images = own.join(format!("{part}-images-idx3-ubyte.gz"));
+            idx::write(&images, &[count, 8, 8], &pixels).unwrap();
+            let labels: Vec<u8> = (0..count as u8).collect();
+            idx::write(&own.join(format!("{part}-labels-idx1-ubyte")), &[count], &labels).unwrap();
+        }
+        let file = directory.path().join("tasks.txt");
+        let lines =
+            "# three kinds\npermuted:digits:2\n\nsequence:own, digits # own\nsplit:digits:5\n";
+        fs::write(&file, lines).unwrap();
+        let spec = StreamSpec::read(file.to_str().unwrap()).unwrap();
+        assert_eq!(StreamSpec::read(&spec.to_string()).unwrap(), spec);
+        assert_eq!(spec.datasets(), ["digits", own.to_str().unwrap()]);
+        let stream = spec.load(&Cache::at("nowhere")).unwrap();
+        assert_eq!((stream.len(), stream.inputs(), stream.classes()), (6, 64, 10));
+        let names: Vec<String> = stream.tasks(1, 0).iter().map(Task::name).collect();
+        let wanted = [
+            "digits permuted",
+            "digits permuted",
+            "own",
+            "digits",
+            "digits 0,1,2,3,4",
+            "digits 5,6,7,8,9",
+        ];
+        assert_eq!(names, wanted);
+        // All tasks share the images.
+        let tasks = stream.tasks(1, 0);
+        assert!(Arc::ptr_eq(tasks[0].dataset(), tasks[5].dataset()));
+
+        fs::write(&file, "permuted:digits:2\npermuted:digits:0\n").unwrap();
+        let error = message(file.to_str().unwrap());
+        assert!(error.contains("tasks.txt, line 2") && error.contains("'0'"), "{error}");
+        fs::write(&file, "\n# nothing\n").unwrap();
+        assert!(message(file.to_str().unwrap()).contains("names no tasks"));
+    }
+
+    #[test]
+    fn images_of_different_sizes_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        for part in ["train", "t10k"] {
+            let images = directory.path().join(format!("{part}-images-idx3-ubyte"));
+            idx::write(&images, &[2, 1, 3], &[1; 6]).unwrap();
+            let labels = directory.path().join(format!("{part}-labels-idx1-ubyte"));
+            idx::write(&labels, &[2], &[0, 1]).unwrap();
+        }
+        let text = format!("sequence:digits,{}", directory.path().display());
+        let error = StreamSpec::read(&text).unwrap().load(&Cache::at("nowhere")).unwrap_err();
+        assert!(matches!(error, StreamError::Inputs { first_inputs: 64, other_inputs: 3, .. }));
+    }
+
+    #[test]
+    fn errors_name_what_is_near() {
+        assert!(message("permutd:mnist:3").contains("did you mean 'permuted'"));
+        assert!(message("permuted:mnits:3").contains("did you mean 'mnist'"));
+        assert!(message("sequence:fashion_mnist,mnist").contains("did you mean 'fashion-mnist'"));
+        assert!(message("mnist").contains("write 'sequence:mnist'"));
+        assert!(message("permuted:mnist").contains("permuted:DATASET:TASKS"));
+        assert!(message("permuted:mnist:many").contains("between 1 and 10000"));
+        assert!(message("sequence:mnist,,digits").contains("sequence:DATASET"));
+        assert!(message("nowhere.txt").contains("is no stream of tasks"));
+    }
+}
