@@ -194,20 +194,21 @@ impl<'a> Archive<'a> {
             array: array.to_owned(),
             reason,
         };
-        let entry = match self.zip.by_name(&npyz::npz::file_name_from_array_name(array)) {
+        let mut entry = match self.zip.by_name(&npyz::npz::file_name_from_array_name(array)) {
             Err(ZipError::FileNotFound) => {
                 let (path, array) = (path.to_owned(), array.to_owned());
                 return Err(NpzError::Array { path, array, arrays, wanted });
             }
             entry => entry.map_err(|error| content(error.to_string()))?,
         };
-        let bytes = entry.size();
-        let reader: Box<dyn Read + '_> = Box::new(BufReader::new(entry));
-        let npy = NpyFile::new(reader).map_err(|error| content(error.to_string()))?;
+        // To its end, because only there the checksum of the archive is compared.
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).map_err(|error| content(error.to_string()))?;
+        let npy = NpyFile::new(bytes.as_slice()).map_err(|error| content(error.to_string()))?;
         // Checked before memory is asked for; every value needs at least a byte.
         let count = npy.shape().iter().map(|&size| u128::from(size)).product::<u128>();
-        if count > u128::from(bytes) {
-            return Err(content(format!("{count} values do not fit into {bytes} bytes")));
+        if count > bytes.len() as u128 {
+            return Err(content(format!("{count} values do not fit into {} bytes", bytes.len())));
         }
         let shape = npy.shape().iter().map(|&size| size as usize).collect();
         Ok((shape, convert(npy).map_err(content)?))
@@ -218,7 +219,7 @@ impl<'a> Archive<'a> {
     }
 }
 
-type Npy<'a> = NpyFile<Box<dyn Read + 'a>>;
+type Npy<'a> = NpyFile<&'a [u8]>;
 
 /// The values of an array, the last index first, if they have the type.
 fn values<T: npyz::Deserialize + Copy>(npy: Npy<'_>) -> Result<Result<Vec<T>, String>, Npy<'_>> {

@@ -189,10 +189,10 @@ pub struct Finished<C: Cell> {
 }
 
 /// Set when the user asks the program to stop.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+pub static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// The first signal lets the cells save themselves; the second ends the program at once.
-fn catch_interrupts() -> anyhow::Result<()> {
+pub fn catch_interrupts() -> anyhow::Result<()> {
     ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::Relaxed) {
             std::process::exit(i32::from(output::INTERRUPTED_CODE));

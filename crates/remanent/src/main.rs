@@ -3,6 +3,7 @@
 //! Data goes to standard output, talk and progress to standard error. Exit
 //! codes: 0 done, 1 failed or not converged, 2 wrong usage, 130 interrupted after saving.
 
+mod data;
 mod experiment;
 mod output;
 mod simulate;
@@ -40,6 +41,9 @@ enum Command {
     Theory(theory::TheoryCommand),
     /// Perceptrons of finite size that learn task after task, and samples of the theory's ensemble
     Simulate(Box<simulate::Simulate>),
+    /// Datasets: fetches, lists and checks them
+    #[command(subcommand)]
+    Data(data::DataCommand),
     /// Prints a completion script for a shell
     Completions {
         /// The shell
@@ -57,6 +61,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
     match cli.command {
         Command::Theory(command) => command.run(cli.quiet),
         Command::Simulate(command) => command.run(cli.quiet),
+        Command::Data(command) => command.run(cli.quiet),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "remanent", &mut script);

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
+use remanent_data::sources::SourceError;
 use remanent_lab::config::ConfigError;
 use remanent_lab::plan::PlanError;
 use remanent_lab::simulation::SettingError;
@@ -59,11 +60,15 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
     if let Some(RunError::Interrupted { .. }) = error.downcast_ref() {
         return INTERRUPTED_CODE;
     }
+    if let Some(SourceError::Interrupted { .. }) = error.downcast_ref() {
+        return INTERRUPTED_CODE;
+    }
     let wrong_usage = error.is::<UsageError>()
         || error.is::<PlanError>()
         || error.is::<SettingError>()
         || matches!(error.downcast_ref(), Some(e) if !matches!(e, ConfigError::File(_)))
         || matches!(error.downcast_ref(), Some(e) if !matches!(e, StoreError::File(_)))
+        || matches!(error.downcast_ref(), Some(SourceError::Unknown { .. }))
         || error.is::<ParameterError>()
         || error.is::<ScanError>()
         || error.is::<ValuesError>()
