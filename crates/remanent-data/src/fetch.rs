@@ -107,7 +107,7 @@ fn from_folders<E>(
     wanted: &[KnownFile],
     receive: &mut dyn FnMut(&KnownFile, Vec<u8>) -> Receipt<E>,
 ) -> Delivery<E> {
-    let mut complaints = Vec::new();
+    let (mut complaints, mut absent) = (Vec::new(), Vec::new());
     for file in wanted {
         let mut taken = false;
         for folder in folders.iter().filter(|folder| folder.is_dir()) {
@@ -122,14 +122,15 @@ fn from_folders<E>(
             }
         }
         if !taken {
-            complaints.push(format!("{} is nowhere", file.name));
+            absent.push(file.name);
         }
     }
-    if complaints.is_empty() {
+    if absent.is_empty() {
         return Ok(());
     }
     let searched: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-    Err(Failure::Source(format!("{} (searched: {})", complaints.join("; "), searched.join(", "))))
+    complaints.push(format!("no {} in {}", absent.join(", no "), searched.join(", ")));
+    Err(Failure::Source(complaints.join("; ")))
 }
 
 fn from_mirror<E>(

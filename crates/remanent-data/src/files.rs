@@ -21,20 +21,20 @@ const STALE: Duration = Duration::from_secs(3600);
 
 /// What the operating system refused to do, and with which file.
 #[derive(Debug, Error)]
-#[error("cannot {action} {}: {source}", path.display())]
+#[error("cannot {action} {}: {error}", path.display())]
 pub struct FileError {
     /// A verb: `read`, `write`, `create`.
     pub action: &'static str,
     /// The file or directory.
     pub path: PathBuf,
-    /// What the operating system said.
-    pub source: io::Error,
+    /// What the operating system said; part of the message, and so not a source to be told again.
+    pub error: io::Error,
 }
 
 impl FileError {
     /// For `map_err`: names the path and what was to be done with it.
     pub fn new(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self { action, path: path.to_owned(), source }
+        move |error| Self { action, path: path.to_owned(), error }
     }
 }
 

@@ -83,7 +83,8 @@ pub fn read(path: &Path) -> Result<Dataset, NpzError> {
     let (images, inputs) = (all.labels.len(), size[0] * size[1]);
     if all.pixels.len() != images * inputs {
         let count = all.pixels.len() / inputs;
-        return Err(DatasetError::Counts { name, part: "only", images: count, labels: images })?;
+        let counts = DatasetError::Counts { name, part: "only", images: count, labels: images };
+        return Err(counts.into());
     }
     let mut order: Vec<u32> = (0..images as u32).collect();
     Stream::new(0, PURPOSE, 0, 0).shuffle(&mut order);

@@ -106,14 +106,14 @@ pub enum StreamError {
         other_inputs: usize,
     },
     /// A line of a file is wrong.
-    #[error("{path}, line {line}: {source}")]
+    #[error("{path}, line {line}: {error}")]
     Line {
         /// The file.
         path: String,
         /// Which line, from 1.
         line: usize,
         /// What is wrong.
-        source: Box<StreamError>,
+        error: Box<StreamError>,
     },
     /// A file has no line.
     #[error("{path} names no tasks: write a stream such as permuted:mnist:10 on each line")]
@@ -286,10 +286,10 @@ impl StreamSpec {
             if content.is_empty() {
                 continue;
             }
-            pieces.push(Piece::parse(content, base).map_err(|source| StreamError::Line {
+            pieces.push(Piece::parse(content, base).map_err(|error| StreamError::Line {
                 path: path.into(),
                 line: line + 1,
-                source: Box::new(source),
+                error: Box::new(error),
             })?);
         }
         if pieces.is_empty() {

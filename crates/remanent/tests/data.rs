@@ -4,7 +4,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Runs in an empty directory, with a cache in it and no home.
+/// Runs in a directory of its own, with the cache in it.
 fn remanent(directory: &TempDir, arguments: &str) -> std::process::Output {
     Command::cargo_bin("remanent")
         .unwrap()
