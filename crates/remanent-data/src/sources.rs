@@ -406,6 +406,33 @@ mod tests {
     }
 
     #[test]
+    fn nobody_is_believed() {
+        let (shop, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let known = tiny(shop.path());
+        let cache = Cache::at(home.path());
+        let good = fs::read(shop.path().join(FILES[0])).unwrap();
+        let mut flipped = good.clone();
+        flipped[17] ^= 1;
+        // Compression that goes on long after the file has ended is not followed to its end.
+        let bomb = shop.path().join("bomb.gz");
+        idx::write(&bomb, &[1 << 22], &vec![0; 1 << 22]).unwrap();
+        let page = b"<html>log in to the network</html>".to_vec();
+        let bad = [flipped, good[..8].to_vec(), Vec::new(), page, fs::read(&bomb).unwrap()];
+        for bytes in bad {
+            let sources = [Source::Anyone(vec![(FILES[0], bytes)])];
+            let error = get_from(&known, &cache, &sources, &Silent).unwrap_err();
+            let SourceError::Undelivered { attempts, .. } = &error else { panic!("{error}") };
+            assert!(attempts[0].reason.contains("with MD5"), "{error}");
+            assert!(listing(home.path()).is_empty());
+        }
+        // What the first delivers wrongly the second may have right.
+        let liar = Source::Anyone(vec![(FILES[0], b"lies".to_vec())]);
+        let honest = Source::Folders(vec![shop.path().into()]);
+        get_from(&known, &cache, &[liar, honest], &Silent).unwrap();
+        assert_eq!(fs::read(cache.path(&known, &known.files[0])).unwrap(), good);
+    }
+
+    #[test]
     fn a_damaged_file_of_the_cache_is_found_and_replaced() {
         let (shop, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let known = tiny(shop.path());
