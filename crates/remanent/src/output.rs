@@ -62,7 +62,7 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
     let wrong_usage = error.is::<UsageError>()
         || error.is::<PlanError>()
         || error.is::<SettingError>()
-        || matches!(error.downcast_ref(), Some(e) if !matches!(e, ConfigError::File(_)))
+        || error.is::<ConfigError>()
         || matches!(error.downcast_ref(), Some(e) if !matches!(e, StoreError::File(_)))
         || error.is::<ParameterError>()
         || error.is::<ScanError>()
