@@ -145,8 +145,8 @@ impl Patterns {
     /// like `m` in [`Patterns::fields`], and what it holds in the padding has no meaning.
     pub fn sums(&self, chosen: &[u32], h: &[f32], sums: &mut [f32]) {
         assert_eq!((sums.len(), chosen.len()), (padded(self.sites), h.len()));
+        sums.fill(0.0);
         let (groups, _) = sums.as_chunks_mut::<LANES>();
-        groups.fill([0.0; LANES]);
         // A stretch of patterns stays in the cache while all blocks pass over it.
         let stretch = (STRETCH_WORDS / self.blocks).max(1).next_multiple_of(QUAD);
         for (chosen, h) in chosen.chunks(stretch).zip(h.chunks(stretch)) {
