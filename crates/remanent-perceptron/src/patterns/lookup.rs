@@ -55,7 +55,8 @@ fn table([a, b, c, d]: [f32; QUAD]) -> __m512 {
 
 /// The tables of sixteen times four sites: table `l` is that of lane `l` of the four groups.
 ///
-/// First the four sums ±a ± b of four tables side by side, and the same of c and d.
+/// First the four sums ±a ± b of four tables side by side, and the same of c and d. Where
+/// a = b this has −0 for −a + b = 0; a sum that starts at +0 does not feel the difference.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn fill_tables([a, b, c, d]: &[Lanes; QUAD], tables: &mut [__m512; LANES]) {
