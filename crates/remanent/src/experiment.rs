@@ -32,7 +32,7 @@ pub struct ExperimentArguments {
     /// scans make all combinations
     #[arg(long = "scan", value_name = "KEY=VALUES")]
     scans: Vec<ScanArgument>,
-    /// Takes the small version that the configuration describes in its [quick] table
+    /// Takes the small version that the configuration describes in its table "quick"
     #[arg(long)]
     quick: bool,
     /// Number of trials, each with its own teachers, data and student [default: 1]
@@ -41,7 +41,7 @@ pub struct ExperimentArguments {
     /// The seed from which all trials are drawn [default: 1]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
-    /// Run directory; the same one continues what is there [default: runs/<command>-<hash>]
+    /// Run directory; the same one continues what is there [default: one of its own under runs/]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Discards what an earlier run has left in the run directory
