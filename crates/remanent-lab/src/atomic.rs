@@ -19,20 +19,20 @@ const SUFFIX: &str = ".tmp";
 
 /// What the operating system refused to do, and with which file.
 #[derive(Debug, Error)]
-#[error("cannot {action} {}: {source}", path.display())]
+#[error("cannot {action} {}: {cause}", path.display())]
 pub struct FileError {
     /// A verb: `read`, `write`, `create`.
     pub action: &'static str,
     /// The file or directory.
     pub path: PathBuf,
     /// What the operating system said.
-    pub source: io::Error,
+    pub cause: io::Error,
 }
 
 impl FileError {
     /// For `map_err`: names the path and what was to be done with it.
     pub fn new(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self { action, path: path.to_owned(), source }
+        move |cause| Self { action, path: path.to_owned(), cause }
     }
 }
 

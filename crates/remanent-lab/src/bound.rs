@@ -65,7 +65,7 @@ impl BoundStudy {
             n <= MOST_SITES,
             "at most 20, since all 2^n weights are summed over",
         )?;
-        within("kappa", kappa, kappa > 0.0 && kappa <= 1e6, "above 0")?;
+        within("kappa", kappa, kappa > 0.0 && kappa <= 1e6, "above 0, at most 1e6")?;
         let learner = simulation.gradient_learner_of_one_task()?;
         Ok(Self { simulation, learner, kappa })
     }
@@ -163,26 +163,28 @@ pub fn table(rows: &[BoundSummary], most: Option<usize>) -> Table {
 /// The figure.
 pub fn figure(rows: &[BoundSummary], title: Option<&str>) -> Figure {
     let x: Vec<f64> = rows.iter().map(|row| row.epoch as f64).collect();
-    let mut panel = Panel::new(
-        "log-likelihood of the data",
-        Axis::linear("epoch"),
-        Axis::linear("log-likelihood").upper(0.0),
-    );
+    let panel = |title: &str| {
+        Panel::new(title, Axis::linear("epoch"), Axis::linear("log-likelihood").upper(0.0))
+    };
+    let mut both = panel("expected log-likelihood and bound");
+    let mut bound = panel("the bound, enlarged");
     type Quantity = (&'static str, fn(&BoundSummary) -> Summary);
-    let quantities: [Quantity; 3] = [
-        ("expected log-likelihood", |r| r.expected_log_likelihood),
-        ("upper bound", |r| r.upper_bound),
-        ("−L (large network)", |r| r.large_network),
-    ];
-    for (color, (name, of)) in quantities.into_iter().enumerate() {
+    let ell: Quantity = ("expected log-likelihood", |r| r.expected_log_likelihood);
+    let upper: Quantity = ("upper bound", |r| r.upper_bound);
+    let large: Quantity = ("−L (large network)", |r| r.large_network);
+    let draw = |panel: &mut Panel, color: usize, (name, of): Quantity| {
         let error = |s: Summary| s.standard_error.unwrap_or(0.0);
         let low = rows.iter().map(|r| of(r).mean - error(of(r))).collect();
         let high = rows.iter().map(|r| of(r).mean + error(of(r))).collect();
         panel.push(Band::new(x.clone(), low, high).color(Color::Palette(color)));
         let mean = rows.iter().map(|r| of(r).mean).collect();
         panel.push(Curve::new(x.clone(), mean).label(name).color(Color::Palette(color)));
-    }
-    let figure = Figure::single(panel);
+    };
+    draw(&mut both, 0, ell);
+    draw(&mut both, 1, upper);
+    draw(&mut bound, 1, upper);
+    draw(&mut bound, 2, large);
+    let figure = Figure::grid(vec![both, bound], 2);
     match title {
         Some(title) => figure.title(title),
         None => figure,

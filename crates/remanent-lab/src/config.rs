@@ -29,9 +29,7 @@ pub enum ConfigError {
         message: String,
     },
     /// Not `key=value`.
-    #[error(
-        "'{0}' is not an assignment; write key=value, e.g. learning_rate=0.1 or network.depth=3"
-    )]
+    #[error("'{0}' is not an assignment; write key=value, e.g. lr=0.1")]
     NotAnAssignment(String),
     /// A key that means nothing.
     #[error("unknown key '{key}' in {place}; {cure}")]

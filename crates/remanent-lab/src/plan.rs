@@ -35,12 +35,12 @@ pub enum PlanError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A file for another command.
-    #[error("this is a configuration of '{there}'; run it with: remanent {command}")]
+    #[error("this is a configuration of the experiment '{there}'; run it with: {command}")]
     OtherExperiment {
         /// What the file says.
         there: String,
         /// The command that takes it.
-        command: String,
+        command: &'static str,
     },
     /// A plan's own key with a wrong value.
     #[error("{key} = {value} cannot be used: it must be {expected}")]
@@ -53,11 +53,16 @@ pub enum PlanError {
         expected: &'static str,
     },
     /// A scan over an entry that is not there.
-    #[error("the scan over {key} needs {key} without the number to be a list with that entry")]
+    #[error(
+        "the scan over {key} needs a list with that entry to put its values into, e.g. --alpha 2,2 for alpha.2"
+    )]
     NoSuchEntry {
         /// The key as given.
         key: String,
     },
+    /// Two cases that do not differ.
+    #[error("two cases are the same; scan each key once, and give no value twice")]
+    SameCase,
     /// --quick without a table for it.
     #[error("--quick needs a configuration with a [quick] table, as those in figures/ have")]
     NoQuick,
@@ -106,6 +111,8 @@ pub struct Plan {
     pub seeds: usize,
     /// The cases.
     pub cases: Vec<Case>,
+    /// Whether the cases come from a scan.
+    pub scanned: bool,
 }
 
 /// One scanned key and its values.
@@ -135,17 +142,19 @@ impl Plan {
     pub fn new(layers: Layers, experiment: &str, keys: &[&str]) -> Result<Self, PlanError> {
         let known: Vec<&str> = PLAN_KEYS.iter().chain(keys).copied().collect();
         let mut base = layers.file;
-        config::check_keys(&base, &known, "the configuration")?;
         if let Some(there) = base.remove("experiment") {
             let there = there.as_str().unwrap_or_default().to_owned();
             if there != experiment {
                 let command = match there.as_str() {
-                    "simulate" => "simulate --config FILE".into(),
-                    other => format!("simulate {other} --config FILE"),
+                    "simulate" => "remanent simulate --config FILE",
+                    "bound" => "remanent simulate bound --config FILE",
+                    "convergence-time" => "remanent simulate convergence-time --config FILE",
+                    _ => "simulate, bound or convergence-time are known",
                 };
                 return Err(PlanError::OtherExperiment { there, command });
             }
         }
+        config::check_keys(&base, &known, "the configuration")?;
         let quick = match base.remove("quick") {
             Some(Value::Table(quick)) => quick,
             Some(value) => return Err(wrong("quick", &value, "a table")),
@@ -164,7 +173,8 @@ impl Plan {
             config::check_keys(case, keys, "[[case]]")?;
         }
         let mut flags = layers.flags;
-        config::check_keys(&flags, &known, "the command line")?;
+        let settable: Vec<&str> = ["seeds", "seed", "title"].iter().chain(keys).copied().collect();
+        config::check_keys(&flags, &settable, "the command line")?;
         let mut top = if layers.quick { quick } else { Table::new() };
         config::merge(&mut top, std::mem::take(&mut flags));
         let mut shared = base.clone();
@@ -186,10 +196,16 @@ impl Plan {
             })
             .collect();
         for scan in &layers.scans {
-            cases = spread(cases, scan, &known)?;
+            cases = spread(cases, scan, keys)?;
+        }
+        for (index, case) in cases.iter().enumerate() {
+            if cases[..index].iter().any(|other| other.table == case.table) {
+                return Err(PlanError::SameCase);
+            }
         }
         find_differences(&mut cases);
-        Ok(Self { title, seed, seeds, cases })
+        let scanned = !layers.scans.is_empty();
+        Ok(Self { title, seed, seeds, cases, scanned })
     }
 }
 
@@ -350,5 +366,10 @@ mod tests {
         let other = plan("experiment = 'bound'", "", &[], false).unwrap_err();
         assert!(other.contains("remanent simulate bound"), "{other}");
         assert!(plan("[[case]]\nseeds = 3", "", &[], false).is_err());
+        assert!(plan("", "experiment = 'bound'", &[], false).is_err());
+        assert!(plan("", "", &[("seed", &[1.0, 2.0])], false).is_err());
+        assert!(plan("", "", &[("n", &[5.0, 5.0])], false).unwrap_err().contains("the same"));
+        let twice: [(&str, &[f64]); 2] = [("n", &[5.0, 6.0]), ("n", &[7.0])];
+        assert!(plan("", "", &twice, false).unwrap_err().contains("the same"));
     }
 }

@@ -304,6 +304,13 @@ fn flatten<'a>(prefix: &str, value: &'a Value, leaves: &mut BTreeMap<String, &'a
                 flatten(&name, value, leaves);
             }
         }
+        Value::Array(list) if list.iter().any(Value::is_object) => {
+            for (index, value) in list.iter().enumerate() {
+                // A list of one needs no number.
+                let number = if list.len() == 1 { String::new() } else { format!("[{index}]") };
+                flatten(&format!("{prefix}{number}"), value, leaves);
+            }
+        }
         _ => {
             leaves.insert(prefix.to_owned(), value);
         }

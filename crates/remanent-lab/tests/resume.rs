@@ -265,8 +265,8 @@ fn a_failure_is_reported_at_once_and_nothing_is_lost() {
         let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let interrupt = AtomicBool::new(false);
         let error = pool.install(|| store.run(&cells, &Silent, &interrupt)).unwrap_err();
-        let message = error.to_string();
-        assert!(message.contains(says) && message.contains("{\"seed\":2}"), "{message}");
+        assert!(error.to_string().contains(says), "{error}");
+        assert!(matches!(&error, RunError::Failed { key, .. } if key["seed"] == 2), "{error:?}");
         // The first is done, the second was stopped by the failure of the third.
         assert_eq!(list(&directory.path().join("records")).len(), 1);
         assert_eq!(list(&directory.path().join("checkpoints")).len(), 1);
@@ -306,7 +306,12 @@ fn of_several_failures_the_first_of_the_list_is_reported() {
     let cells = [1, 2].map(|seed| Doomed { seed, together: &together });
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let run = || store.run(&cells, &Silent, &AtomicBool::new(false)).unwrap_err();
-    assert_eq!(pool.install(run).to_string(), "cell {\"seed\":1} failed: doomed");
+    match pool.install(run) {
+        RunError::Failed { key, reason } => {
+            assert_eq!((key, reason.as_str()), (json!({"seed": 1}), "doomed"));
+        }
+        other => panic!("{other}"),
+    }
 }
 
 #[test]

@@ -17,13 +17,11 @@ pub fn exp_of_negative(x: f32) -> f32 {
     let shifted = clamped * std::f32::consts::LOG2_E + ROUNDING_MAGIC;
     let k = shifted - ROUNDING_MAGIC;
     let r = (clamped - k * LN_2_HIGH) - k * LN_2_LOW;
-    // Taylor's series to r^7: the remainder is below 6e-9 for |r| < 0.347.
-    let series = 1.0
-        + r * (1.0
-            + r * (1.0 / 2.0
-                + r * (1.0 / 6.0
-                    + r * (1.0 / 24.0
-                        + r * (1.0 / 120.0 + r * (1.0 / 720.0 + r * (1.0 / 5_040.0)))))));
+    // Taylor's series to r^7: the remainder is below 6e-9 for |r| < 0.347. In powers of r²,
+    // so that fewer steps wait for one another.
+    let r2 = r * r;
+    let tail = (1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0 + r * (1.0 / 5_040.0));
+    let series = 1.0 + (r + r2 * ((1.0 / 2.0 + r * (1.0 / 6.0)) + r2 * tail));
     series * f32::from_bits((shifted.to_bits() << 23).wrapping_add(0x3f80_0000))
 }
 

@@ -6,10 +6,13 @@
 //! does not depend on how many were drawn before it, in what order, or on
 //! which thread. There is no generator state.
 
+use multiversion::multiversion;
+
 const MULTIPLIERS: [u64; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const KEY_STEPS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
 /// The 128 bits that belong to `counter` under `key`.
+#[inline(always)]
 pub fn philox4x32(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     for round in 0..10 {
         if round > 0 {
@@ -59,14 +62,37 @@ impl Stream {
         crate::normal::quantile(self.uniform(index))
     }
 
-    /// Shuffles `items` with the numbers from `index` 0 on (Fisher and Yates).
+    /// Shuffles `items`, the number at `index` choosing what comes to that place
+    /// (Fisher and Yates).
     pub fn shuffle<T>(&self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            let bits = self.bits(last as u32);
-            let wide = u128::from(bits[0]) << 32 | u128::from(bits[1]);
-            items.swap(last, ((wide * (last as u128 + 1)) >> 64) as usize);
+        for first in (0..items.len()).step_by(LANES).rev() {
+            let (high, low) = self.wide_bits(first as u32);
+            for last in (first.max(1)..items.len().min(first + LANES)).rev() {
+                let (high, low) = (high[last - first], low[last - first]);
+                let wide = u128::from(high) << 32 | u128::from(low);
+                items.swap(last, ((wide * (last as u128 + 1)) >> 64) as usize);
+            }
         }
     }
+
+    /// The first two words of [`Stream::bits`] at 16 indices from `first` on.
+    fn wide_bits(&self, first: u32) -> ([u32; LANES], [u32; LANES]) {
+        sixteen_blocks(first, [self.step, self.trial, self.purpose], self.key)
+    }
+}
+
+/// Blocks that are computed together.
+const LANES: usize = 16;
+
+/// The first two words of [`philox4x32`] at 16 counters that differ in their first word.
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn sixteen_blocks(first: u32, rest: [u32; 3], key: [u32; 2]) -> ([u32; LANES], [u32; LANES]) {
+    let (mut high, mut low) = ([0; LANES], [0; LANES]);
+    for lane in 0..LANES {
+        let counter = [first.wrapping_add(lane as u32), rest[0], rest[1], rest[2]];
+        [high[lane], low[lane], ..] = philox4x32(counter, key);
+    }
+    (high, low)
 }
 
 #[cfg(test)]
@@ -103,5 +129,21 @@ mod tests {
         let square = values.iter().map(|u| u * u).sum::<f64>() / f64::from(n);
         assert!((mean - 0.5).abs() < 4.0 * (1.0 / 12.0 / f64::from(n)).sqrt());
         assert!((square - 1.0 / 3.0).abs() < 4.0 * (4.0 / 45.0 / f64::from(n)).sqrt());
+    }
+
+    #[test]
+    fn a_shuffle_is_that_of_its_numbers_one_by_one() {
+        let stream = Stream::new(7, 1, 2, 3);
+        for count in [0, 1, 2, 15, 16, 17, 1000] {
+            let mut shuffled: Vec<usize> = (0..count).collect();
+            stream.shuffle(&mut shuffled);
+            let mut expected: Vec<usize> = (0..count).collect();
+            for last in (1..count).rev() {
+                let [high, low, ..] = stream.bits(last as u32);
+                let wide = u128::from(high) << 32 | u128::from(low);
+                expected.swap(last, ((wide * (last as u128 + 1)) >> 64) as usize);
+            }
+            assert_eq!(shuffled, expected);
+        }
     }
 }

@@ -56,7 +56,7 @@ impl BoltzmannLearner {
         }
         list_of("gamma", self.gamma.len(), tasks - 1, tasks)?;
         for &gamma in &self.gamma {
-            within("gamma", gamma, (0.0..=1e6).contains(&gamma), "at least 0")?;
+            within("gamma", gamma, (0.0..=1e6).contains(&gamma), "between 0 and 1e6")?;
         }
         let chains = self.chains;
         within("chains", chains as f64, (2..=64).contains(&chains), "between 2 and 64")?;

@@ -79,7 +79,8 @@ pub struct GradientLearner {
 impl GradientLearner {
     /// Checks every parameter against its range.
     pub fn check(&self, tasks: usize) -> Result<(), ParameterError> {
-        let positive = |name, value| within(name, value, value > 0.0 && value < 1e6, "above 0");
+        let positive =
+            |name, value| within(name, value, value > 0.0 && value < 1e6, "above 0 and below 1e6");
         positive("field-scale", self.field_scale)?;
         list_of("lr", self.learning_rate.len(), tasks, tasks)?;
         for &rate in &self.learning_rate {
@@ -88,13 +89,13 @@ impl GradientLearner {
         let momentum = self.momentum;
         within("momentum", momentum, (0.0..1.0).contains(&momentum), "at least 0 and below 1")?;
         let decay = self.weight_decay;
-        within("weight-decay", decay, (0.0..1e6).contains(&decay), "at least 0")?;
+        within("weight-decay", decay, (0.0..1e6).contains(&decay), "at least 0 and below 1e6")?;
         if let Batch::Size(size) | Batch::Part(size) = self.batch {
             within("batch", size as f64, size >= 1, "at least 1")?;
         }
         list_of("gamma", self.gamma.len(), tasks - 1, tasks)?;
         for &gamma in &self.gamma {
-            within("gamma", gamma, (0.0..=1e6).contains(&gamma), "at least 0")?;
+            within("gamma", gamma, (0.0..=1e6).contains(&gamma), "between 0 and 1e6")?;
         }
         if let Some(Rise { from, to }) = self.rise {
             for q in [from, to] {

@@ -11,11 +11,21 @@
 //! 16 neighbouring sites are brought to the top of 16 words by one shift, and
 //! "multiply by ±1" is one exclusive or. Padding sites carry zeros.
 //!
-//! The order in which numbers are added is fixed (16 partial sums, folded in a
-//! fixed way) and there is no fused multiply-add, so every instruction set gives
-//! the same bits.
+//! # Sums
+//!
+//! Both sums are taken in fours: ±a ± b ± c ± d is computed first and then added.
+//! There are only sixteen such numbers for given a, b, c and d, and where AVX-512
+//! is at hand they are looked up in a register: see `lookup.rs`.
+//!
+//! The order in which numbers are added is fixed (fours, then 16 partial sums,
+//! folded in a fixed way) and there is no fused multiply-add, so every instruction
+//! set gives the same bits.
 
 use multiversion::multiversion;
+use multiversion::target::match_target;
+
+#[cfg(target_arch = "x86_64")]
+mod lookup;
 
 /// Numbers side by side in one step of a kernel.
 pub(crate) const LANES: usize = 16;
@@ -40,7 +50,7 @@ pub struct Patterns {
 
 /// The length to which a vector over the sites is padded for the kernels.
 pub fn padded(sites: usize) -> usize {
-    sites.div_ceil(TILE * LANES) * TILE * LANES
+    sites.div_ceil(QUAD * LANES) * QUAD * LANES
 }
 
 impl Patterns {
@@ -135,14 +145,12 @@ impl Patterns {
     /// like `m` in [`Patterns::fields`], and what it holds in the padding has no meaning.
     pub fn sums(&self, chosen: &[u32], h: &[f32], sums: &mut [f32]) {
         assert_eq!((sums.len(), chosen.len()), (padded(self.sites), h.len()));
+        sums.fill(0.0);
         let (groups, _) = sums.as_chunks_mut::<LANES>();
-        groups.fill([0.0; LANES]);
         // A stretch of patterns stays in the cache while all blocks pass over it.
-        let stretch = (STRETCH_WORDS / self.blocks).max(1);
+        let stretch = (STRETCH_WORDS / self.blocks).max(1).next_multiple_of(QUAD);
         for (chosen, h) in chosen.chunks(stretch).zip(h.chunks(stretch)) {
-            for (block, groups) in groups.chunks_mut(GROUPS).enumerate() {
-                add_sums(&self.words, self.blocks, block, chosen, h, groups);
-            }
+            add_sums(&self.words, self.blocks, chosen, h, groups);
         }
     }
 }
@@ -153,9 +161,8 @@ fn place(site: usize) -> (usize, usize, u32) {
     (site / BLOCK, within % LANES, SIGN >> (within / LANES))
 }
 
-/// Groups of sites that are worked on together, so that additions need not wait
-/// for one another.
-const TILE: usize = 4;
+/// Terms that are added to one another before they are added to a sum.
+const QUAD: usize = 4;
 /// Blocks of patterns that fit, with room to spare, into a second-level cache (128 KB).
 const STRETCH_WORDS: usize = 2048;
 
@@ -167,21 +174,36 @@ fn signed(value: f32, word: u32) -> f32 {
 
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 fn fields(words: &[Words], blocks: usize, chosen: &[u32], m: &[Lanes], u: &mut [f32]) {
+    match_target! {
+        "x86_64+avx512f+avx512dq+avx512vl" => {
+            if chosen.len() < LANES {
+                plain_fields(words, blocks, chosen, m, u);
+            } else {
+                lookup::fields(words, blocks, chosen, m, u);
+            }
+        }
+        _ => plain_fields(words, blocks, chosen, m, u),
+    }
+}
+
+/// The four added in each step are those of four neighbouring groups, lane by lane.
+#[inline(always)]
+fn plain_fields(words: &[Words], blocks: usize, chosen: &[u32], m: &[Lanes], u: &mut [f32]) {
     for (u, &pattern) in u.iter_mut().zip(chosen) {
         let row = &words[pattern as usize * blocks..][..blocks];
-        let mut partial = [[0f32; LANES]; TILE];
+        let mut partial = [0f32; LANES];
         for (groups, words) in m.chunks(GROUPS).zip(row) {
             let mut words = *words;
-            for groups in groups.as_chunks::<TILE>().0 {
-                for (sum, group) in partial.iter_mut().zip(groups) {
-                    for lane in 0..LANES {
-                        sum[lane] += signed(group[lane], words[lane]);
-                        words[lane] <<= 1;
-                    }
+            for [a, b, c, d] in groups.as_chunks::<QUAD>().0 {
+                for lane in 0..LANES {
+                    let word = words[lane];
+                    partial[lane] += (signed(a[lane], word) + signed(b[lane], word << 1))
+                        + (signed(c[lane], word << 2) + signed(d[lane], word << 3));
+                    words[lane] = word << QUAD;
                 }
             }
         }
-        *u = fold(&partial);
+        *u = fold(partial);
     }
 }
 
@@ -208,47 +230,47 @@ fn exact_fields(words: &[Words], blocks: usize, m: &[[f64; LANES]], u: &mut [f64
 
 /// The sum of all partial sums, in halves.
 #[inline(always)]
-fn fold(partial: &[Lanes; TILE]) -> f32 {
-    let mut total = [0f32; LANES];
-    for partial in partial {
-        for lane in 0..LANES {
-            total[lane] += partial[lane];
-        }
-    }
+fn fold(mut partial: Lanes) -> f32 {
     let mut width = LANES / 2;
     while width > 0 {
         for lane in 0..width {
-            total[lane] += total[lane + width];
+            partial[lane] += partial[lane + width];
         }
         width /= 2;
     }
-    total[0]
+    partial[0]
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn add_sums(
-    words: &[Words],
-    blocks: usize,
-    block: usize,
-    chosen: &[u32],
-    h: &[f32],
-    groups: &mut [Lanes],
-) {
-    for (tile, groups) in groups.as_chunks_mut::<TILE>().0.iter_mut().enumerate() {
-        let mut sums = *groups;
-        for (&pattern, &h) in chosen.iter().zip(h) {
-            let mut words = words[pattern as usize * blocks + block];
-            for word in &mut words {
-                *word <<= tile * TILE;
-            }
-            for sums in &mut sums {
-                for lane in 0..LANES {
-                    sums[lane] += signed(h, words[lane]);
-                    words[lane] <<= 1;
+fn add_sums(words: &[Words], blocks: usize, chosen: &[u32], h: &[f32], groups: &mut [Lanes]) {
+    match_target! {
+        "x86_64+avx512f+avx512dq+avx512vl" => lookup::add_sums(words, blocks, chosen, h, groups),
+        _ => add_plain_sums(words, blocks, chosen, h, groups),
+    }
+}
+
+/// The four added in each step are those of four patterns; where one is missing, h is 0.
+#[inline(always)]
+fn add_plain_sums(words: &[Words], blocks: usize, chosen: &[u32], h: &[f32], groups: &mut [Lanes]) {
+    for (block, groups) in groups.chunks_mut(GROUPS).enumerate() {
+        for (tile, groups) in groups.as_chunks_mut::<QUAD>().0.iter_mut().enumerate() {
+            let mut sums = *groups;
+            for (chosen, h) in chosen.chunks(QUAD).zip(h.chunks(QUAD)) {
+                let mut signs = [[0; LANES]; QUAD];
+                let mut quad = [0.0; QUAD];
+                for (i, (&pattern, &h)) in chosen.iter().zip(h).enumerate() {
+                    signs[i] = words[pattern as usize * blocks + block];
+                    quad[i] = h;
+                }
+                for (k, sums) in sums.iter_mut().enumerate() {
+                    for lane in 0..LANES {
+                        let term = |i: usize| signed(quad[i], signs[i][lane] << (tile * QUAD + k));
+                        sums[lane] += (term(0) + term(1)) + (term(2) + term(3));
+                    }
                 }
             }
+            *groups = sums;
         }
-        *groups = sums;
     }
 }
 
@@ -291,5 +313,35 @@ mod tests {
                 assert!((f64::from(sum) - plain).abs() < 1e-5, "{patterns} {sites}");
             }
         }
+    }
+
+    #[test]
+    fn every_instruction_set_gives_the_same_bits() {
+        let stream = remanent_math::philox::Stream::new(4, 0, 0, 0);
+        for sites in [2, 15, 64, 65, 130, 200, 300, 333, 513, 700, 1000, 1500] {
+            let s = example(23, sites);
+            // Integers for even N, so that some terms cancel to 0.
+            let number = |i: u32| stream.normal(i) as f32;
+            let number = |i: u32| if sites % 2 == 0 { number(i).round() } else { number(i) };
+            let mut m: Vec<f32> = (0..sites as u32).map(number).collect();
+            m.resize(padded(sites), 0.0);
+            for count in [1, 2, 4, 7, 15, 16, 17, 32, 33, 50, 2100] {
+                // With repetitions, and in no order.
+                let chosen: Vec<u32> = (0..count).map(|i| i * i % 23).collect();
+                let h: Vec<f32> = (0..count).map(|i| number(9_000 + i)).collect();
+                let (mut u, mut plain) = (vec![f32::NAN; h.len()], vec![f32::NAN; h.len()]);
+                s.fields(&chosen, &m, &mut u);
+                plain_fields(&s.words, s.blocks, &chosen, m.as_chunks().0, &mut plain);
+                assert_eq!(bits(&u), bits(&plain), "{sites} {count}");
+                let (mut sums, mut plain) = (vec![f32::NAN; m.len()], vec![0.0; m.len()]);
+                s.sums(&chosen, &h, &mut sums);
+                add_plain_sums(&s.words, s.blocks, &chosen, &h, plain.as_chunks_mut().0);
+                assert_eq!(bits(&sums), bits(&plain), "{sites} {count}");
+            }
+        }
+    }
+
+    fn bits(values: &[f32]) -> Vec<u32> {
+        values.iter().map(|value| value.to_bits()).collect()
     }
 }

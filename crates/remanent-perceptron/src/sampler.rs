@@ -69,13 +69,14 @@ impl Chain {
             advance(&mut room.momentum, &room.gradient, -0.5 * step);
         }
         let parts = ensemble.potential(&room.position, &mut room.scratch);
-        let acceptance = (start - parts.potential - kinetic(&room.momentum)).exp().min(1.0);
-        // NaN, at the end of a trajectory that flew off, is not accepted.
+        let gain = start - parts.potential - kinetic(&room.momentum);
+        // A trajectory that flew off ends where the potential is not a number.
+        let acceptance = if gain.is_nan() { 0.0 } else { gain.exp().min(1.0) };
         if decisions.uniform(1) < acceptance {
             std::mem::swap(&mut self.position, &mut room.position);
             self.parts = parts;
         }
-        if acceptance.is_nan() { 0.0 } else { acceptance }
+        acceptance
     }
 
     /// Moves the step towards the wanted acceptance, less and less as the warm-up goes on.

@@ -32,7 +32,7 @@ pub struct ExperimentArguments {
     /// scans make all combinations
     #[arg(long = "scan", value_name = "KEY=VALUES")]
     scans: Vec<ScanArgument>,
-    /// Takes the small version that the configuration describes in its [quick] table
+    /// Takes the small version that the configuration describes in its table "quick"
     #[arg(long)]
     quick: bool,
     /// Number of trials, each with its own teachers, data and student [default: 1]
@@ -41,7 +41,7 @@ pub struct ExperimentArguments {
     /// The seed from which all trials are drawn [default: 1]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
-    /// Run directory; the same one continues what is there [default: runs/<command>-<hash>]
+    /// Run directory; the same one continues what is there [default: one of its own under runs/]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Discards what an earlier run has left in the run directory
@@ -163,16 +163,22 @@ impl ExperimentArguments {
         if let Some(rate) = survey.missing.first().and_then(|&i| rate(&cells[i])) {
             let threads = rayon::current_num_threads().min(survey.missing.len());
             let seconds = work as f64 / rate / threads as f64;
-            text += &format!("time           about {} on {threads} threads\n", duration(seconds));
+            let plural = if threads == 1 { "" } else { "s" };
+            let time = duration(seconds);
+            text += &format!("time           about {time} on {threads} thread{plural}\n");
         }
         output::print(&text)
     }
 }
 
-/// An assignment of the command line; keys may be written as flags are.
+/// An assignment of the command line; keys and lists may be written as flags are.
 fn assignment(text: &str) -> Result<Table, ConfigError> {
     let text = match text.split_once('=') {
-        Some((key, value)) => format!("{}={value}", key.replace('-', "_")),
+        Some((key, value)) => {
+            let list = value.contains(',') && value.parse::<Values>().is_ok();
+            let value = if list { format!("[{value}]") } else { value.to_owned() };
+            format!("{}={value}", key.replace('-', "_"))
+        }
         None => text.to_owned(),
     };
     config::parse_assignment(&text)
@@ -254,6 +260,7 @@ fn rate<C: Cell>(cell: &C) -> Option<f64> {
 
 fn duration(seconds: f64) -> String {
     match seconds {
+        s if s <= 1.0 => "a second".into(),
         s if s < 100.0 => format!("{} seconds", s.ceil()),
         s if s < 6000.0 => format!("{} minutes", (s / 60.0).ceil()),
         s => format!("{:.1} hours", s / 3600.0),

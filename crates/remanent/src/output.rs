@@ -66,7 +66,7 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
     let wrong_usage = error.is::<UsageError>()
         || error.is::<PlanError>()
         || error.is::<SettingError>()
-        || matches!(error.downcast_ref(), Some(e) if !matches!(e, ConfigError::File(_)))
+        || error.is::<ConfigError>()
         || matches!(error.downcast_ref(), Some(e) if !matches!(e, StoreError::File(_)))
         || matches!(error.downcast_ref(), Some(SourceError::Unknown { .. }))
         || error.is::<ParameterError>()

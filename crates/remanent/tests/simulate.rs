@@ -100,6 +100,38 @@ fn chains_that_have_not_mixed_are_told() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("have not mixed"));
 }
 
+/// Trajectories of cold measures and of hard second tasks fly off before the step is adapted.
+#[test]
+fn a_sampler_survives_trajectories_that_fly_off() {
+    let directory = TempDir::new().unwrap();
+    for arguments in ["--alpha 4,4 --beta 20", "--alpha 2 --beta 200", "--alpha 1,1 --gamma 1e6"] {
+        let command = format!(
+            "simulate --n 100 --learner boltzmann --warmup 60 --sweeps 40 --format json {arguments}"
+        );
+        let output = remanent(&directory, &command).output().unwrap();
+        assert!(serde_json::from_slice::<Value>(&output.stdout).is_ok(), "{arguments}");
+    }
+}
+
+#[test]
+fn a_trial_that_diverges_is_told_and_the_others_are_kept() {
+    let directory = TempDir::new().unwrap();
+    let output = remanent(
+        &directory,
+        "simulate --n 100 --alpha 2,2 --learner gd --epochs 300 --seeds 2 --scan lr=0.001,5 \
+         --format json",
+    )
+    .output()
+    .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("lr = 5 diverged"));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["cases"][0]["diverged"], 0);
+    assert!(found["cases"][0]["final"]["eps"][0]["mean"].is_number());
+    assert_eq!(found["cases"][1]["diverged"], 2);
+    assert!(found["cases"][1]["final"].is_null());
+}
+
 #[test]
 fn more_seeds_compute_only_the_new_ones_and_threads_change_nothing() {
     let directory = TempDir::new().unwrap();
@@ -207,7 +239,8 @@ fn wrong_usage_names_the_value_and_the_cure() {
     std::fs::create_dir(directory.path().join("mine")).unwrap();
     std::fs::write(directory.path().join("mine/thesis.tex"), "precious").unwrap();
     std::fs::write(directory.path().join("bad.toml"), "alpha = 2\nlerner = 'sgd'\n").unwrap();
-    std::fs::write(directory.path().join("bound.toml"), "experiment = 'bound'\n").unwrap();
+    std::fs::write(directory.path().join("bound.toml"), "experiment = 'bound'\nkappa = 10\n")
+        .unwrap();
     for (arguments, told) in [
         ("simulate --alpha 2 --learner vlc", "sgd, gd, slow-sgd, boltzmann"),
         ("simulate --alpha 2 --learner boltzman", "did you mean 'boltzmann'?"),
@@ -220,6 +253,10 @@ fn wrong_usage_names_the_value_and_the_cure() {
         ("simulate --n 50", "alpha is missing"),
         ("simulate --config bad.toml", "did you mean 'learner'?"),
         ("simulate --config bound.toml --alpha 1", "remanent simulate bound"),
+        ("simulate --config missing.toml", "missing.toml"),
+        ("simulate --alpha 2 --scan seed=1,2", "unknown key 'seed'"),
+        ("simulate --alpha 2 --scan n=50,50", "the same"),
+        ("simulate --alpha 2 --theory-beta 0", "theory-beta = 0"),
         ("simulate --alpha 2 --set wieght_decay=0.1", "did you mean 'weight_decay'?"),
         ("simulate --alpha 2 --scan gama=1,2", "did you mean 'gamma'?"),
         ("simulate --alpha 2 --out mine", "holds no run"),

@@ -23,6 +23,9 @@ pub struct Trial<'a> {
 pub struct TrialRecord {
     /// What was recorded over time.
     pub rows: Vec<Row>,
+    /// The epoch in which a weight was no longer a number, if that happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diverged: Option<usize>,
     /// The averages of every task, if the learner samples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<TaskSamples>,
@@ -87,21 +90,19 @@ impl Trial<'_> {
             let before = trainer.patterns_seen();
             trainer.epoch();
             context.advance((trainer.patterns_seen() - before) as u64);
-            if let Some(site) = trainer.student().diverged() {
-                return Err(Stopped::Failed(format!(
-                    "trial {} (alpha {:?}, lr {:?}) diverged in epoch {}: weight {site} is no longer \
-                     a number; take a smaller lr",
-                    self.trial.trial,
-                    self.simulation.setting.alpha,
-                    learner.learning_rate,
-                    trainer.epochs_done()
-                )));
+            if trainer.student().diverged().is_some() {
+                // What was recorded on the way may hold what JSON cannot.
+                return Ok(TrialRecord {
+                    diverged: Some(trainer.epochs_done()),
+                    rows: Vec::new(),
+                    samples: Vec::new(),
+                });
             }
             if context.due() {
                 context.save(&trainer.progress())?;
             }
         }
-        Ok(TrialRecord { rows: trainer.into_rows(), samples: Vec::new() })
+        Ok(TrialRecord { rows: trainer.into_rows(), samples: Vec::new(), diverged: None })
     }
 
     fn sample(
@@ -124,6 +125,6 @@ impl Trial<'_> {
             }
         }
         let (rows, samples) = sampling.into_results();
-        Ok(TrialRecord { rows, samples })
+        Ok(TrialRecord { rows, samples, diverged: None })
     }
 }

@@ -4,7 +4,7 @@
 use remanent_perceptron::boltzmann::{BoltzmannLearner, Start};
 use remanent_perceptron::gradient::{Batch, GradientLearner, Rise};
 use remanent_perceptron::optimizer::Rule;
-use remanent_perceptron::parameters::{ParameterError, Setting};
+use remanent_perceptron::parameters::{ParameterError, Setting, within};
 use remanent_perceptron::student::Space;
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -111,7 +111,7 @@ impl Simulation {
     pub fn from_table(table: &Table) -> Result<Self, SettingError> {
         let name = values::word(table, "learner", &LEARNERS)?.unwrap_or("sgd");
         refuse_meaningless(table, name)?;
-        let setting = Setting {
+        let mut setting = Setting {
             n: values::count(table, "n")?.unwrap_or(1000),
             alpha: values::numbers(table, "alpha")?.ok_or(SettingError::Missing(
                 "alpha",
@@ -122,6 +122,10 @@ impl Simulation {
         };
         setting.patterns()?;
         let tasks = setting.alpha.len();
+        if tasks == 1 {
+            // One task has no neighbour; what is said about it makes no other run.
+            setting.r_0 = vec![0.0];
+        }
         let learner = if name == "boltzmann" {
             let learner = boltzmann(table)?;
             learner.check(tasks)?;
@@ -132,6 +136,8 @@ impl Simulation {
             Learner::Gradient(learner)
         };
         let theory_beta = values::number(table, "theory_beta")?.unwrap_or(20.0);
+        let in_range = (0.01..=1000.0).contains(&theory_beta);
+        within("theory-beta", theory_beta, in_range, "between 0.01 and 1000")?;
         Ok(Self { name, setting, learner, theory_beta })
     }
 
@@ -335,7 +341,7 @@ fn read_start(table: &Table) -> Result<Start, ValueError> {
         Some(toml::Value::String(text)) if text == "random" => Ok(Start::Random),
         Some(toml::Value::Float(m)) => Ok(Start::Teacher(*m)),
         Some(value) => {
-            let expected = "'random', or the magnetisation towards the teacher, e.g. 0.9";
+            let expected = "'random', or the magnetisation towards the teacher, between -1.0 and 1.0, e.g. 0.9";
             Err(ValueError::new("start", value, expected))
         }
     }

@@ -2,7 +2,7 @@
 
 use remanent_math::statistics::Summary;
 use remanent_plot::{
-    Axis, Band, Color, Curve, Dash, Figure, HorizontalLine, Panel, Points, VerticalLine,
+    Axis, Band, Color, Curve, Dash, Figure, HorizontalLine, Layer, Panel, Points, VerticalLine,
 };
 
 use crate::plan::Case;
@@ -24,7 +24,7 @@ pub struct Drawn<'a> {
 
 /// The picture that fits: over a number in which many cases differ; over q_⋆ for a slow
 /// learner; scores for samples that have nothing else in common; over time otherwise.
-pub fn figure(cases: &[Drawn], title: Option<&str>) -> Figure {
+pub fn figure(cases: &[Drawn], scanned: bool, title: Option<&str>) -> Figure {
     let slow = |drawn: &Drawn| match &drawn.simulation.learner {
         Learner::Gradient(learner) => learner.rise.is_some() && drawn.summary.ends.len() == 1,
         Learner::Boltzmann(_) => false,
@@ -33,7 +33,7 @@ pub fn figure(cases: &[Drawn], title: Option<&str>) -> Figure {
     let all_sampled = cases.iter().all(sampled);
     let figure = match coordinate(cases) {
         _ if cases.iter().all(slow) => over_norm(cases),
-        Some(key) if all_sampled || cases.len() > FEW => over_coordinate(cases, &key),
+        Some(key) if scanned || all_sampled || cases.len() > FEW => over_coordinate(cases, &key),
         _ if cases.len() > 1 && all_sampled => scores(cases),
         _ if cases.len() > 1 => compared_in_time(cases),
         _ => along_time(cases),
@@ -382,7 +382,12 @@ impl Series<'_> {
             if theory.iter().any(|y| y.is_finite()) {
                 let curve = Curve::new(x.clone(), theory).color(color).dash(dash);
                 // The theory is named once; colours tell the rest.
-                panel.push(if self.color == 0 { curve.label(theory_name(against)) } else { curve });
+                let name = theory_name(against);
+                let is_named = panel.layers().iter().any(|layer| match layer {
+                    Layer::Curve(curve) => curve.label.as_deref() == Some(name),
+                    _ => false,
+                });
+                panel.push(if is_named { curve } else { curve.label(name) });
             }
         }
     }

@@ -12,5 +12,5 @@ pub use cell::{Trial, TrialRecord};
 pub use compare::{Against, CompareError, Comparison, TheoryChoice, compare};
 pub use config::{KEYS, Learner, SettingError, Simulation};
 pub use figures::{Drawn, figure};
-pub use summary::{CaseSummary, SampledTask, SummaryRow, TaskEnd, summarise};
+pub use summary::{CaseSummary, SampledTask, SummaryRow, TaskEnd, divergence, summarise};
 pub use tables::{Named, comparison_table, end_table, row_table, sampling_table};

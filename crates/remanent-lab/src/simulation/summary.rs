@@ -124,6 +124,12 @@ pub struct CaseSummary {
     pub ends: Vec<TaskEnd>,
 }
 
+/// The earliest epoch in which a trial diverged, and how many did.
+pub fn divergence(trials: &[TrialRecord]) -> Option<(usize, usize)> {
+    let epochs: Vec<usize> = trials.iter().filter_map(|trial| trial.diverged).collect();
+    Some((*epochs.iter().min()?, epochs.len()))
+}
+
 impl CaseSummary {
     /// Trials whose chains have not mixed, in the worst task.
     pub fn unmixed(&self) -> usize {
@@ -131,10 +137,11 @@ impl CaseSummary {
     }
 }
 
-/// Summarises the trials of a case; none if there is no trial.
+/// Summarises the trials of a case that did not diverge; none if there is no such trial.
 pub fn summarise(trials: &[TrialRecord]) -> Option<CaseSummary> {
+    let trials: Vec<&TrialRecord> = trials.iter().filter(|t| t.diverged.is_none()).collect();
     let first = trials.first()?;
-    let rows: Vec<Moment> = (0..first.rows.len()).map(|i| Moment::at(trials, i)).collect();
+    let rows: Vec<Moment> = (0..first.rows.len()).map(|i| Moment::at(&trials, i)).collect();
     let rows_out = rows.iter().map(Moment::row).collect::<Option<Vec<_>>>()?;
     let tasks = first.rows.last()?.task;
     let ends = (1..=tasks)
@@ -152,7 +159,7 @@ pub fn summarise(trials: &[TrialRecord]) -> Option<CaseSummary> {
 struct Moment<'a>(Vec<&'a Row>);
 
 impl<'a> Moment<'a> {
-    fn at(trials: &'a [TrialRecord], index: usize) -> Self {
+    fn at(trials: &[&'a TrialRecord], index: usize) -> Self {
         Self(trials.iter().filter_map(|trial| trial.rows.get(index)).collect())
     }
 

@@ -58,14 +58,11 @@ pub fn row_table(cases: &[Named], most: Option<usize>) -> Table {
     let mut table = Table::new(headers(cases.len(), names));
     for (name, summary) in cases {
         let stride = most.map_or(1, |most| summary.rows.len().div_ceil(most).max(1));
-        let mut shown: Vec<&SummaryRow> = summary.rows.iter().step_by(stride).collect();
-        if stride > 1
-            && let Some(last) = summary.rows.last()
-            && shown.last().is_none_or(|row| row.epoch != last.epoch)
-        {
-            shown.push(last);
-        }
-        for row in shown {
+        let ends: Vec<usize> = summary.ends.iter().map(|end| end.epoch).collect();
+        let shown = |(index, row): &(usize, &SummaryRow)| {
+            index.is_multiple_of(stride) || ends.contains(&row.epoch)
+        };
+        for (_, row) in summary.rows.iter().enumerate().filter(shown) {
             let mut cells = vec![whole(row.epoch), whole(row.task)];
             cells.extend(per_task(row.eps.iter().map(|&v| v.into()), tasks));
             cells.extend(per_task(row.eps_se.iter().map(|&v| v.into()), tasks));

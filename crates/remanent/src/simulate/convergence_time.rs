@@ -15,7 +15,7 @@ use crate::values::Values;
 ///
 /// T_c is the first step after which the error falls by less than 0.0005 in the next
 /// 1000 steps. The defaults are the paper's: n = 3000, full-batch gradient descent with
-/// lr = 0.01, at most 10000 steps. Example:
+/// lr = 0.01, at most 10000 steps (--epochs). Example:
 ///   remanent simulate convergence-time --alpha 1:2:0.1 --n 1000 --seeds 5 --plot time.svg
 #[derive(Args)]
 #[command(verbatim_doc_comment)]

@@ -11,6 +11,12 @@ use crate::output::Outcome;
 use crate::values::Values;
 
 const EXAMPLES: &str = "\
+Defaults of the learners (1000 epochs each):
+  sgd       field space, momentum 0.9, lr 0.001, batch 32, gamma 1
+  gd        field space, plain, lr 0.01, full batch, gamma 1
+  slow-sgd  magnetisation space, plain, lr 0.03, batch 32, q_star from 0.1 to 0.98
+  boltzmann beta 20, 2 chains, 300 + 1000 sweeps
+
 Examples:
   remanent simulate --n 1000 --alpha 2,2 --r0 0.5 --learner sgd --epochs 3000,3000 --seeds 20
   remanent simulate --alpha 0.5 --learner boltzmann --beta 20 --seeds 32 --compare theory
@@ -50,17 +56,16 @@ impl Simulate {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Learning by gradients")]
 struct GradientArguments {
-    /// Epochs of each task: one number, or one for each [default: 1000]
+    /// Epochs of each task: one number, or one for each
     #[arg(long, allow_hyphen_values = true)]
     epochs: Option<Values>,
-    /// Learning rate: one, or one for each task [default: 0.001; gd 0.01, slow-sgd 0.03]
+    /// Learning rate: one, or one for each task
     #[arg(long, allow_hyphen_values = true)]
     lr: Option<Values>,
     /// Patterns a step: a number, full, or M/20 for that part of them (at least 10)
-    /// [default: 32; gd full]
     #[arg(long)]
     batch: Option<String>,
-    /// plain, momentum or adam [default: momentum; gd and slow-sgd plain]
+    /// plain, momentum or adam
     #[arg(long)]
     optimizer: Option<String>,
     /// Momentum [default: 0.9]

@@ -1,7 +1,7 @@
 //! `remanent simulate` itself.
 
 use clap::{Args, ValueEnum};
-use remanent_lab::plan::{Case, Plan};
+use remanent_lab::plan::Plan;
 use remanent_lab::simulation::{
     self, CaseSummary, Comparison, Drawn, Learner, Named, Simulation, SummaryRow, TaskEnd,
     TheoryChoice, Trial,
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{GradientArguments, put_count, put_list, put_text};
 use crate::experiment::{ExperimentArguments, Finished};
-use crate::output::{Format, Outcome, Output, remark};
+use crate::output::{Format, Outcome, Output, remark, say};
 use crate::theory::BranchArgument;
 use crate::values::Values;
 
@@ -90,8 +90,12 @@ enum With {
 /// One case as it is reported.
 struct Report {
     config: Value,
+    label: String,
     simulation: Simulation,
-    summary: CaseSummary,
+    /// None if every trial diverged.
+    summary: Option<CaseSummary>,
+    /// The earliest epoch in which a trial diverged, and how many did.
+    diverged: Option<(usize, usize)>,
     comparison: Option<Vec<Comparison>>,
     seconds: Option<f64>,
     epochs: usize,
@@ -100,9 +104,14 @@ struct Report {
 /// One case in JSON.
 #[derive(Serialize)]
 struct CaseJson<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    label: &'a str,
     config: &'a Value,
     rows: &'a [SummaryRow],
-    r#final: FinalJson<'a>,
+    /// Null if every trial diverged.
+    r#final: Option<FinalJson<'a>>,
+    /// Trials that diverged; they are in no mean.
+    diverged: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<&'a [Comparison]>,
     /// Time of all trials, each on one thread; null if it is not known.
@@ -118,7 +127,7 @@ struct CaseJson<'a> {
 #[derive(Serialize)]
 struct FinalJson<'a> {
     #[serde(flatten)]
-    last: Option<&'a TaskEnd>,
+    last: &'a TaskEnd,
     tasks: &'a [TaskEnd],
 }
 
@@ -148,13 +157,13 @@ impl Perceptron {
         let Some(finished) = self.experiment.run("simulate", &config, &trials, quiet)? else {
             return Ok(Outcome::Done);
         };
-        let reports = self.reports(&plan, &simulations, &trials, &finished, quiet)?;
+        let reports = self.reports(&plan, &simulations, &trials, &finished);
         self.output.emit(
             &json(&reports, finished.wall_seconds),
-            |format| tables(&plan.cases, &reports, format),
+            |format| tables(&reports, format),
             || figure(&plan, &reports),
         )?;
-        Ok(conclude(&plan.cases, &reports, quiet))
+        Ok(conclude(&reports, quiet))
     }
 
     fn flags(&self) -> toml::Table {
@@ -183,27 +192,22 @@ impl Perceptron {
         simulations: &[Simulation],
         trials: &[Trial],
         finished: &Finished<Trial>,
-        quiet: bool,
-    ) -> anyhow::Result<Vec<Report>> {
+    ) -> Vec<Report> {
         let chunks = finished.records.chunks(plan.seeds).zip(finished.seconds.chunks(plan.seeds));
         let mut reports = Vec::new();
-        for ((simulation, (records, seconds)), trials) in
-            simulations.iter().zip(chunks).zip(trials.chunks(plan.seeds))
+        let trials = plan.cases.iter().zip(trials.chunks(plan.seeds));
+        for ((simulation, (records, seconds)), (case, trials)) in
+            simulations.iter().zip(chunks).zip(trials)
         {
-            let Some(summary) = simulation::summarise(records) else { continue };
-            let comparison = match self.compare {
-                None => None,
-                Some(With::Theory) => {
-                    let choice = TheoryChoice { branch: self.branch.into() };
-                    match simulation::compare(simulation, &summary, choice) {
-                        Ok(comparison) => Some(comparison),
-                        Err(error) => {
-                            remark(quiet, &format!("note: {error}"));
-                            Some(Vec::new())
-                        }
-                    }
-                }
-            };
+            let summary = simulation::summarise(records);
+            let comparison = self.compare.map(|With::Theory| {
+                let choice = TheoryChoice { branch: self.branch.into() };
+                let compare = |summary| simulation::compare(simulation, summary, choice);
+                summary.as_ref().map_or(Ok(Vec::new()), compare).unwrap_or_else(|error| {
+                    say(&format!("note: {error}"));
+                    Vec::new()
+                })
+            });
             let mut config = simulation.to_json();
             config["seed"] = plan.seed.into();
             config["seeds"] = plan.seeds.into();
@@ -211,6 +215,8 @@ impl Perceptron {
                 config["theory_beta"] = simulation.theory_beta.into();
             }
             reports.push(Report {
+                label: case.label(),
+                diverged: simulation::divergence(records),
                 config,
                 simulation: simulation.clone(),
                 summary,
@@ -219,13 +225,14 @@ impl Perceptron {
                 epochs: trials.iter().map(Trial::epochs).sum(),
             });
         }
-        Ok(reports)
+        reports
     }
 }
 
 fn json(reports: &[Report], wall_seconds: f64) -> Value {
     let case = |report: &Report| {
-        let ends = &report.summary.ends;
+        let summary = report.summary.as_ref();
+        let ends = summary.map_or(&[][..], |summary| &summary.ends);
         let gradient = matches!(report.simulation.learner, Learner::Gradient(_));
         let samples: f64 = ends
             .iter()
@@ -233,9 +240,11 @@ fn json(reports: &[Report], wall_seconds: f64) -> Value {
             .sum();
         let per_second = |amount: f64| report.seconds.map(|seconds| amount / seconds);
         json!(CaseJson {
+            label: &report.label,
             config: &report.config,
-            rows: &report.summary.rows,
-            r#final: FinalJson { last: ends.last(), tasks: ends },
+            rows: summary.map_or(&[], |summary| &summary.rows),
+            r#final: ends.last().map(|last| FinalJson { last, tasks: ends }),
+            diverged: report.diverged.map_or(0, |(_, count)| count),
             comparison: report.comparison.as_deref(),
             seconds: report.seconds,
             epochs_per_second: per_second(report.epochs as f64).filter(|_| gradient),
@@ -259,29 +268,26 @@ fn json(reports: &[Report], wall_seconds: f64) -> Value {
 /// Rows of a table over time that a terminal shows.
 const SHOWN_ROWS: usize = 12;
 
-fn tables(cases: &[Case], reports: &[Report], format: Format) -> Vec<Table> {
-    let labels: Vec<String> = cases.iter().map(Case::label).collect();
-    let named: Vec<Named> =
-        labels.iter().map(String::as_str).zip(reports.iter().map(|r| &r.summary)).collect();
-    let compared: Vec<(&str, &[Comparison])> = labels
+/// CSV is one table, that of the comparison if there is one, so that any program can read it.
+fn tables(reports: &[Report], format: Format) -> Vec<Table> {
+    let named: Vec<Named> = reports
         .iter()
-        .map(String::as_str)
-        .zip(reports.iter().map(|r| r.comparison.as_deref().unwrap_or_default()))
+        .filter_map(|report| Some((report.label.as_str(), report.summary.as_ref()?)))
         .collect();
-    let comparison = reports
+    let compared: Vec<(&str, &[Comparison])> = reports
         .iter()
-        .any(|report| report.comparison.is_some())
-        .then(|| simulation::comparison_table(&compared));
-    let mut tables = Vec::new();
+        .filter_map(|report| Some((report.label.as_str(), report.comparison.as_deref()?)))
+        .collect();
+    let comparison = (!compared.is_empty()).then(|| simulation::comparison_table(&compared));
     if format == Format::Csv {
-        tables.push(simulation::row_table(&named, None));
-    } else {
-        if let [(_, _)] = named.as_slice() {
-            tables.push(simulation::row_table(&named, Some(SHOWN_ROWS)));
-        }
-        tables.push(simulation::end_table(&named));
-        tables.extend(simulation::sampling_table(&named));
+        return vec![comparison.unwrap_or_else(|| simulation::row_table(&named, None))];
     }
+    let mut tables = Vec::new();
+    if reports.len() == 1 {
+        tables.push(simulation::row_table(&named, Some(SHOWN_ROWS)));
+    }
+    tables.push(simulation::end_table(&named));
+    tables.extend(simulation::sampling_table(&named));
     tables.extend(comparison);
     tables
 }
@@ -291,38 +297,53 @@ fn figure(plan: &Plan, reports: &[Report]) -> Figure {
         .cases
         .iter()
         .zip(reports)
-        .map(|(case, report)| Drawn {
-            case,
-            simulation: &report.simulation,
-            summary: &report.summary,
-            comparison: report.comparison.as_deref().unwrap_or_default(),
+        .filter_map(|(case, report)| {
+            Some(Drawn {
+                case,
+                simulation: &report.simulation,
+                summary: report.summary.as_ref()?,
+                comparison: report.comparison.as_deref().unwrap_or_default(),
+            })
         })
         .collect();
-    simulation::figure(&drawn, plan.title.as_deref())
+    simulation::figure(&drawn, plan.scanned, plan.title.as_deref())
 }
 
-/// Says which cases have not been sampled well enough.
-fn conclude(cases: &[Case], reports: &[Report], quiet: bool) -> Outcome {
-    let mut mixed = true;
-    for (case, report) in cases.iter().zip(reports) {
-        let unmixed = report.summary.unmixed();
+/// Says what is missing: trials that diverged, chains that have not mixed, theory without a solution.
+fn conclude(reports: &[Report], quiet: bool) -> Outcome {
+    let mut complete = true;
+    for report in reports {
+        let at = match report.label.as_str() {
+            "" => String::new(),
+            label => format!(" at {label}"),
+        };
+        if let Some((epoch, count)) = report.diverged {
+            complete = false;
+            say(&format!(
+                "note: {count} trials{at} diverged, the first in epoch {epoch}, and are in no mean; \
+                 take a smaller --lr"
+            ));
+        }
+        let unmixed = report.summary.as_ref().map_or(0, CaseSummary::unmixed);
         if unmixed > 0 {
-            mixed = false;
-            let trials = report.summary.ends[0].r.count;
-            let label = match case.label() {
-                label if label.is_empty() => String::new(),
-                label => format!(" at {label}"),
-            };
-            remark(
-                quiet,
-                &format!(
-                    "note: the chains of {unmixed} of {trials} trials{label} have not mixed (R-hat \
-                     above 1.1, or fewer than 50 effective samples): the averages are not those \
-                     of equilibrium; take more --warmup and --sweeps, or see whether replica \
-                     symmetry holds there"
-                ),
-            );
+            complete = false;
+            say(&format!(
+                "note: the chains of {unmixed} trials{at} have not mixed (R-hat above 1.1, or fewer \
+                 than 50 effective samples): the averages are not those of equilibrium; take more \
+                 --warmup and --sweeps, or see whether replica symmetry holds there"
+            ));
+        }
+        if let Some(comparison) = &report.comparison {
+            let missing = comparison.iter().filter(|c| c.theory.is_none()).count();
+            if missing > 0 || comparison.is_empty() {
+                complete = false;
+                remark(quiet, &format!("note: the theory has no solution{at} for {missing} rows"));
+            }
+            let trials = report.summary.as_ref().map_or(0, |summary| summary.ends[0].r.count);
+            if (1..5).contains(&trials) {
+                remark(quiet, &format!("note: z-scores of {trials} trials{at} mean little"));
+            }
         }
     }
-    Outcome::done_if(mixed)
+    Outcome::done_if(complete)
 }
