@@ -78,7 +78,7 @@ impl<'a> Ensemble<'a> {
         magnetise(a, &mut scratch.m[..n], &mut scratch.variances);
         let variance: f64 = scratch.variances.iter().sum();
         self.patterns.exact_fields(&scratch.m, &mut scratch.u);
-        let loss = loss(&scratch.u, variance.sqrt().recip());
+        let loss = crate::loss::total_loss(&scratch.u, variance.sqrt().recip());
         let jacobian: f64 = a.iter().map(|&a| 2.0 * ln_cosh(a)).sum();
         let divergence = self.anchor.as_ref().map_or(0.0, |anchor| {
             let term = |((&a, &m), &b): ((&f64, &f64), &f64)| m * (a - b) - ln_cosh(a) + ln_cosh(b);
@@ -135,26 +135,6 @@ fn magnetise(a: &[f64], m: &mut [f64], variances: &mut [f64]) {
         *m = ((1.0 - e) * inverse).copysign(a);
         *variance = 4.0 * e * inverse * inverse;
     }
-}
-
-/// −Σ ln Φ(u/√V).
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn loss(u: &[f64], inverse: f64) -> f64 {
-    const LANES: usize = 16;
-    let mut partial = [0f64; LANES];
-    let (groups, rest) = u.as_chunks::<LANES>();
-    for u in groups {
-        for lane in 0..LANES {
-            let parts = elementary::ln_cdf(u[lane] * inverse);
-            partial[lane] -= parts.quadratic + parts.rest;
-        }
-    }
-    let mut total: f64 = partial.iter().sum();
-    for u in rest {
-        let parts = elementary::ln_cdf(u * inverse);
-        total -= parts.quadratic + parts.rest;
-    }
-    total
 }
 
 #[cfg(test)]

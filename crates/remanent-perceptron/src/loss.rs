@@ -83,8 +83,7 @@ impl Workspace {
         self.u.resize(chosen.len(), 0.0);
         patterns.fields(chosen, student.padded_magnetisations(), &mut self.u);
         let inverse = f64::from(student.total_variance()).sqrt().recip();
-        let ln_cdf = |&u: &f32| remanent_math::normal::ln_cdf(f64::from(u) * inverse);
-        -self.u.iter().map(ln_cdf).sum::<f64>()
+        total_loss(&self.u, inverse)
     }
 }
 
@@ -109,6 +108,25 @@ struct Terms<'a> {
 }
 
 const HAZARDS: usize = 16;
+
+/// −Σ ln Φ(u/√V), in double precision whatever u is.
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+pub(crate) fn total_loss<T: Copy + Into<f64>>(u: &[T], inverse: f64) -> f64 {
+    let mut partial = [0f64; HAZARDS];
+    let (groups, rest) = u.as_chunks::<HAZARDS>();
+    for u in groups {
+        for lane in 0..HAZARDS {
+            let parts = elementary::ln_cdf(u[lane].into() * inverse);
+            partial[lane] -= parts.quadratic + parts.rest;
+        }
+    }
+    let mut total: f64 = partial.iter().sum();
+    for &u in rest {
+        let parts = elementary::ln_cdf(u.into() * inverse);
+        total -= parts.quadratic + parts.rest;
+    }
+    total
+}
 
 /// h at u/√V for every pattern; returns Σ h u.
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
