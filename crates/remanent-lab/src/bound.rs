@@ -11,27 +11,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use toml::Table as Config;
 
-use crate::simulation::{SettingError, Simulation};
+use crate::simulation::{SettingError, Simulation, study_keys};
 use crate::values;
 use crate::{Cell, Context, Stopped};
 
-/// Keys of a bound study, besides those of a gradient learner.
-pub const KEYS: [&str; 14] = [
-    "n",
-    "alpha",
-    "kappa",
-    "learner",
-    "epochs",
-    "space",
-    "field_scale",
-    "optimizer",
-    "lr",
-    "momentum",
-    "weight_decay",
-    "batch",
-    "prior",
-    "record_every",
-];
+/// The keys of a bound study.
+pub fn keys() -> Vec<&'static str> {
+    study_keys(&["kappa", "record_every"])
+}
 
 /// A bound study.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,8 +84,7 @@ impl Cell for BoundTrial<'_> {
 
     fn run(&self, context: &mut Context<'_>) -> Result<Vec<BoundRow>, Stopped> {
         let learner = &self.study.learner;
-        let world = World::draw(&self.study.simulation.setting, self.trial)
-            .map_err(|error| Stopped::Failed(error.to_string()))?;
+        let world = World::draw(&self.study.simulation.setting, self.trial)?;
         let trainer = Trainer::new(learner, &world, self.trial);
         let every = learner.record_every;
         let (patterns, teacher) = (world.patterns(0), world.teacher(0));
@@ -184,9 +170,5 @@ pub fn figure(rows: &[BoundSummary], title: Option<&str>) -> Figure {
     draw(&mut both, 1, upper);
     draw(&mut bound, 1, upper);
     draw(&mut bound, 2, large);
-    let figure = Figure::grid(vec![both, bound], 2);
-    match title {
-        Some(title) => figure.title(title),
-        None => figure,
-    }
+    Figure::grid(vec![both, bound], 2).titled(title)
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use remanent_perceptron::parameters::ParameterError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -55,6 +56,12 @@ pub enum Stopped {
     /// Something could not be written or read.
     #[error(transparent)]
     Io(#[from] FileError),
+}
+
+impl From<ParameterError> for Stopped {
+    fn from(error: ParameterError) -> Self {
+        Self::Failed(error.to_string())
+    }
 }
 
 /// What a running cell may ask for.

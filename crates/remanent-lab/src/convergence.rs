@@ -11,27 +11,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use toml::Table as Config;
 
-use crate::simulation::{SettingError, Simulation};
+use crate::simulation::{SettingError, Simulation, study_keys};
 use crate::values;
 use crate::{Cell, Context, Stopped};
 
-/// Keys of a convergence study: those of a gradient learner, and the criterion.
-pub const KEYS: [&str; 14] = [
-    "n",
-    "alpha",
-    "learner",
-    "epochs",
-    "space",
-    "field_scale",
-    "optimizer",
-    "lr",
-    "momentum",
-    "weight_decay",
-    "batch",
-    "prior",
-    "window",
-    "drop",
-];
+/// The keys of a convergence study.
+pub fn keys() -> Vec<&'static str> {
+    study_keys(&["window", "drop"])
+}
 
 /// One α of a convergence study.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,8 +87,7 @@ impl Cell for ConvergenceTrial<'_> {
 
     fn run(&self, context: &mut Context<'_>) -> Result<Convergence, Stopped> {
         let learner = &self.study.learner;
-        let world = World::draw(&self.study.simulation.setting, self.trial)
-            .map_err(|error| Stopped::Failed(error.to_string()))?;
+        let world = World::draw(&self.study.simulation.setting, self.trial)?;
         let (trainer, eps) = match context.load::<WatchProgress>() {
             Some(WatchProgress { training, eps }) => {
                 (Trainer::resume(learner, &world, self.trial, training), eps)
@@ -219,9 +205,5 @@ pub fn figure(rows: &[ConvergenceSummary], title: Option<&str>) -> Figure {
         .error(rows.iter().map(|row| row.eps.standard_error.unwrap_or(0.0)).collect())
         .color(Color::Palette(1)),
     );
-    let figure = Figure::grid(vec![times, errors], 2);
-    match title {
-        Some(title) => figure.title(title),
-        None => figure,
-    }
+    Figure::grid(vec![times, errors], 2).titled(title)
 }

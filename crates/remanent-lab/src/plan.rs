@@ -20,6 +20,7 @@
 //! A scan, `key=values`, makes a case of every value; several scans make all combinations.
 //! `key.2` is the second entry of a list.
 
+use remanent_perceptron::randomness::Trial;
 use thiserror::Error;
 use toml::{Table, Value};
 
@@ -138,6 +139,12 @@ pub struct Layers {
 }
 
 impl Plan {
+    /// Seed and number of every trial of a case.
+    pub fn trials(&self) -> impl Iterator<Item = Trial> + use<> {
+        let seed = self.seed;
+        (0..self.seeds as u32).map(move |trial| Trial { seed, trial })
+    }
+
     /// Puts the layers together. `experiment` is what the command runs, `keys` what a case may set.
     pub fn new(layers: Layers, experiment: &str, keys: &[&str]) -> Result<Self, PlanError> {
         let known: Vec<&str> = PLAN_KEYS.iter().chain(keys).copied().collect();

@@ -39,6 +39,14 @@ impl Figure {
         Self { panels, columns, title: None }
     }
 
+    /// Sets the title, if there is one.
+    pub fn titled(self, title: Option<&str>) -> Self {
+        match title {
+            Some(title) => self.title(title),
+            None => self,
+        }
+    }
+
     /// Sets the title.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());

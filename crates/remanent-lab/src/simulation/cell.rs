@@ -65,8 +65,7 @@ impl Cell for Trial<'_> {
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<TrialRecord, Stopped> {
-        let world = World::draw(&self.simulation.setting, self.trial)
-            .map_err(|error| Stopped::Failed(error.to_string()))?;
+        let world = World::draw(&self.simulation.setting, self.trial)?;
         match &self.simulation.learner {
             Learner::Gradient(learner) => self.train(learner, &world, context),
             Learner::Boltzmann(learner) => self.sample(learner, &world, context),

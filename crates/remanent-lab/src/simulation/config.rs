@@ -12,52 +12,31 @@ use toml::Table;
 
 use crate::values::{self, ValueError};
 
+/// Keys of the problem, and those that all learners have.
+const COMMON_KEYS: [&str; 8] =
+    ["n", "alpha", "r0", "fresh_patterns", "learner", "gamma", "prior", "record_every"];
+/// Keys of learning by gradients.
+const OPTIMISATION_KEYS: [&str; 8] =
+    ["epochs", "space", "field_scale", "optimizer", "lr", "momentum", "weight_decay", "batch"];
+/// Other keys that only gradient learners have.
+const NORM_KEYS: [&str; 2] = ["q_star", "theory_beta"];
+/// Keys that only the sampler has.
+const SAMPLER_KEYS: [&str; 5] = ["beta", "chains", "warmup", "sweeps", "start"];
+
 /// All keys of a simulation.
-pub const KEYS: [&str; 23] = [
-    "n",
-    "alpha",
-    "r0",
-    "fresh_patterns",
-    "learner",
-    "epochs",
-    "space",
-    "field_scale",
-    "optimizer",
-    "lr",
-    "momentum",
-    "weight_decay",
-    "batch",
-    "gamma",
-    "prior",
-    "q_star",
-    "beta",
-    "chains",
-    "warmup",
-    "sweeps",
-    "start",
-    "record_every",
-    "theory_beta",
-];
+pub fn keys() -> Vec<&'static str> {
+    [&COMMON_KEYS[..], &OPTIMISATION_KEYS, &NORM_KEYS, &SAMPLER_KEYS].concat()
+}
+
+/// The keys of a study of one task by gradients, and the study's own.
+pub fn study_keys(own: &[&'static str]) -> Vec<&'static str> {
+    [&["n", "alpha", "learner", "prior"][..], &OPTIMISATION_KEYS, own].concat()
+}
 
 /// Raised whenever the same parameters give other numbers than before, so that records of
 /// an earlier program are not taken for those of this one.
 const REVISION: u32 = 1;
 
-/// Keys that only gradient learners have.
-const GRADIENT_KEYS: [&str; 10] = [
-    "epochs",
-    "space",
-    "field_scale",
-    "optimizer",
-    "lr",
-    "momentum",
-    "weight_decay",
-    "batch",
-    "q_star",
-    "theory_beta",
-];
-/// Keys that only the sampler has.
-const SAMPLER_KEYS: [&str; 5] = ["beta", "chains", "warmup", "sweeps", "start"];
 const LEARNERS: [&str; 4] = ["sgd", "gd", "slow-sgd", "boltzmann"];
 
 /// Why a configuration is no simulation.
@@ -207,11 +186,12 @@ impl Simulation {
 }
 
 fn refuse_meaningless(table: &Table, learner: &str) -> Result<(), SettingError> {
-    let (others, cure): (&[&str], _) = if learner == "boltzmann" {
-        (&GRADIENT_KEYS, "it samples with beta, chains, warmup, sweeps and start")
+    let (others, cure) = if learner == "boltzmann" {
+        let gradient = [&OPTIMISATION_KEYS[..], &NORM_KEYS].concat();
+        (gradient, "it samples with beta, chains, warmup, sweeps and start")
     } else {
         (
-            &SAMPLER_KEYS,
+            SAMPLER_KEYS.to_vec(),
             "use field_scale for the scale of the fields, theory_beta for the theory it is \
              compared with, or the learner boltzmann",
         )

@@ -38,10 +38,7 @@ pub fn figure(cases: &[Drawn], scanned: bool, title: Option<&str>) -> Figure {
         _ if cases.len() > 1 => compared_in_time(cases),
         _ => along_time(cases),
     };
-    match title {
-        Some(title) => figure.title(title),
-        None => figure,
-    }
+    figure.titled(title)
 }
 
 /// So many cases can be told apart by their colours.

@@ -10,7 +10,7 @@ mod tables;
 
 pub use cell::{Trial, TrialRecord};
 pub use compare::{Against, CompareError, Comparison, TheoryChoice, compare};
-pub use config::{KEYS, Learner, SettingError, Simulation};
+pub use config::{Learner, SettingError, Simulation, keys, study_keys};
 pub use figures::{Drawn, figure};
 pub use summary::{CaseSummary, SampledTask, SummaryRow, TaskEnd, divergence, summarise};
 pub use tables::{Named, comparison_table, end_table, row_table, sampling_table};

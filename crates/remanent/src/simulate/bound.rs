@@ -2,7 +2,6 @@
 
 use clap::Args;
 use remanent_lab::bound::{self, BoundStudy, BoundTrial};
-use remanent_perceptron::randomness::Trial;
 use serde_json::json;
 
 use super::{GradientArguments, put, put_count};
@@ -45,12 +44,11 @@ impl Bound {
         put(&mut flags, "alpha", self.alpha);
         put(&mut flags, "kappa", self.kappa);
         put_count(&mut flags, "record_every", self.record_every);
-        let plan = self.experiment.plan(flags, "bound", &bound::KEYS)?;
+        let plan = self.experiment.plan(flags, "bound", &bound::keys())?;
         usage(plan.cases.len() == 1, || "simulate bound takes one case, and no --scan".into())?;
         let study = BoundStudy::from_table(&plan.cases[0].table)?;
-        let trials: Vec<BoundTrial> = (0..plan.seeds as u32)
-            .map(|trial| BoundTrial { study: &study, trial: Trial { seed: plan.seed, trial } })
-            .collect();
+        let trials: Vec<BoundTrial> =
+            plan.trials().map(|trial| BoundTrial { study: &study, trial }).collect();
         let config = json!({"seed": plan.seed, "study": study.to_json()});
         let Some(finished) = self.experiment.run("bound", &config, &trials, quiet)? else {
             return Ok(Outcome::Done);

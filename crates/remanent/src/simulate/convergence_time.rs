@@ -3,7 +3,6 @@
 use clap::Args;
 use remanent_lab::convergence::{self, ConvergenceStudy, ConvergenceTrial};
 use remanent_lab::plan::Scan;
-use remanent_perceptron::randomness::Trial;
 use serde_json::json;
 
 use super::{GradientArguments, put, put_count};
@@ -52,7 +51,7 @@ impl ConvergenceTime {
         if let Some(alpha) = &self.alpha {
             experiment.add_scan(Scan { key: "alpha".into(), values: alpha.0.clone() });
         }
-        let plan = experiment.plan(flags, "convergence-time", &convergence::KEYS)?;
+        let plan = experiment.plan(flags, "convergence-time", &convergence::keys())?;
         let studies: Vec<ConvergenceStudy> = plan
             .cases
             .iter()
@@ -60,12 +59,7 @@ impl ConvergenceTime {
             .collect::<Result<_, _>>()?;
         let trials: Vec<ConvergenceTrial> = studies
             .iter()
-            .flat_map(|study| {
-                (0..plan.seeds as u32).map(move |trial| ConvergenceTrial {
-                    study,
-                    trial: Trial { seed: plan.seed, trial },
-                })
-            })
+            .flat_map(|study| plan.trials().map(move |trial| ConvergenceTrial { study, trial }))
             .collect();
         let cases: Vec<_> = studies.iter().map(ConvergenceStudy::to_json).collect();
         let config = json!({"seed": plan.seed, "cases": cases});

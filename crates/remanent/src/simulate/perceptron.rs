@@ -6,7 +6,6 @@ use remanent_lab::simulation::{
     self, CaseSummary, Comparison, Drawn, Learner, Named, Simulation, SummaryRow, TaskEnd,
     TheoryChoice, Trial,
 };
-use remanent_perceptron::randomness;
 use remanent_plot::{Figure, Table};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -135,7 +134,7 @@ impl Perceptron {
     /// Runs it.
     pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
         self.output.check()?;
-        let plan = self.experiment.plan(self.flags(), "simulate", &simulation::KEYS)?;
+        let plan = self.experiment.plan(self.flags(), "simulate", &simulation::keys())?;
         let simulations: Vec<Simulation> = plan
             .cases
             .iter()
@@ -143,12 +142,7 @@ impl Perceptron {
             .collect::<Result<_, _>>()?;
         let trials: Vec<Trial> = simulations
             .iter()
-            .flat_map(|simulation| {
-                (0..plan.seeds as u32).map(move |trial| Trial {
-                    simulation,
-                    trial: randomness::Trial { seed: plan.seed, trial },
-                })
-            })
+            .flat_map(|simulation| plan.trials().map(move |trial| Trial { simulation, trial }))
             .collect();
         let config = json!({
             "seed": plan.seed,
