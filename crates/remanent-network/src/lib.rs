@@ -1,0 +1,4 @@
+//! Deep networks of binary weights that learn task after task.
+
+pub mod architecture;
+pub mod parameters;
