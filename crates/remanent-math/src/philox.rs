@@ -8,6 +8,8 @@
 
 use multiversion::multiversion;
 
+use crate::elementary32;
+
 const MULTIPLIERS: [u64; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const KEY_STEPS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
@@ -75,6 +77,19 @@ impl Stream {
         }
     }
 
+    /// Fills a slice with standard normal numbers in single precision: much cheaper than
+    /// [`normal`](Self::normal) one by one, and other numbers. They are made in groups of 64, of
+    /// which the last may be used in part; `group` is the number of the first.
+    pub fn fill_normals(&self, group: u32, out: &mut [f32]) {
+        let rest = [self.step, self.trial, self.purpose];
+        normals_in_groups(group, rest, self.key, out);
+    }
+
+    /// How many groups [`fill_normals`](Self::fill_normals) uses for so many numbers.
+    pub fn groups(count: usize) -> u32 {
+        count.div_ceil(GROUP) as u32
+    }
+
     /// The first two words of [`Stream::bits`] at 16 indices from `first` on.
     fn wide_bits(&self, first: u32) -> ([u32; LANES], [u32; LANES]) {
         sixteen_blocks(first, [self.step, self.trial, self.purpose], self.key)
@@ -93,6 +108,44 @@ fn sixteen_blocks(first: u32, rest: [u32; 3], key: [u32; 2]) -> ([u32; LANES], [
         [high[lane], low[lane], ..] = philox4x32(counter, key);
     }
     (high, low)
+}
+
+/// Numbers that are made together by [`Stream::fill_normals`].
+const GROUP: usize = 4 * LANES;
+
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn normals_in_groups(group: u32, rest: [u32; 3], key: [u32; 2], out: &mut [f32]) {
+    for (g, chunk) in out.chunks_mut(GROUP).enumerate() {
+        let first = group.wrapping_add(g as u32).wrapping_mul(LANES as u32);
+        let mut normals = [[0.0_f32; LANES]; 4];
+        let mut words = [[0_u32; LANES]; 4];
+        for lane in 0..LANES {
+            let counter = [first.wrapping_add(lane as u32), rest[0], rest[1], rest[2]];
+            let block = philox4x32(counter, key);
+            for (word, value) in words.iter_mut().zip(block) {
+                word[lane] = value;
+            }
+        }
+        for pair in [0, 2] {
+            for lane in 0..LANES {
+                let (a, b) = box_muller(words[pair][lane], words[pair + 1][lane]);
+                normals[pair][lane] = a;
+                normals[pair + 1][lane] = b;
+            }
+        }
+        chunk.copy_from_slice(&normals.as_flattened()[..chunk.len()]);
+    }
+}
+
+/// Two independent normal numbers from two words. The largest is 6.8: rarer than 1e-11.
+#[inline(always)]
+fn box_muller(a: u32, b: u32) -> (f32, f32) {
+    const UNIT: f32 = 1.0 / 4_294_967_296.0;
+    // Rounded to 24 bits, but fine near zero, where the large numbers come from.
+    let uniform = (a as f32 + 0.5) * UNIT;
+    let radius = (-2.0 * elementary32::ln(uniform)).max(0.0).sqrt();
+    let (sin, cos) = elementary32::sin_cos_of_turns(b as i32 as f32 * UNIT);
+    (radius * cos, radius * sin)
 }
 
 #[cfg(test)]
@@ -145,5 +198,39 @@ mod tests {
             }
             assert_eq!(shuffled, expected);
         }
+    }
+
+    #[test]
+    fn normals_in_groups_have_the_moments_of_the_normal_law() {
+        let stream = Stream::new(7, 1, 2, 3);
+        let mut values = vec![0.0; 1_000_000];
+        stream.fill_normals(0, &mut values);
+        let n = values.len() as f64;
+        let moment = |k: i32| values.iter().map(|&x| f64::from(x).powi(k)).sum::<f64>() / n;
+        // Variances of the k-th powers: 1, 2, 15, 96.
+        for (k, mean, variance) in [(1, 0.0, 1.0), (2, 1.0, 2.0), (3, 0.0, 15.0), (4, 3.0, 96.0)] {
+            let z = (moment(k) - mean) / (variance / n).sqrt();
+            assert!(z.abs() < 4.0, "moment {k}: {z}");
+        }
+        let beyond = values.iter().filter(|x| x.abs() > 3.0).count() as f64;
+        let expected = 2.0 * crate::normal::upper_tail(3.0) * n;
+        assert!((beyond - expected).abs() < 4.0 * expected.sqrt(), "{beyond} {expected}");
+        // Neighbours, and the two numbers of a pair.
+        for distance in [1, LANES, 2 * LANES, GROUP] {
+            let pairs = values.iter().zip(&values[distance..]);
+            let product: f64 = pairs.map(|(a, b)| f64::from(a * b)).sum();
+            assert!((product / n.sqrt()).abs() < 4.0, "distance {distance}: {product}");
+        }
+    }
+
+    #[test]
+    fn a_group_of_normals_does_not_depend_on_the_others() {
+        let stream = Stream::new(7, 1, 2, 3);
+        let mut all = vec![0.0; 200];
+        stream.fill_normals(5, &mut all);
+        let mut part = vec![0.0; 70];
+        stream.fill_normals(6, &mut part);
+        assert_eq!(all[GROUP..GROUP + 70], part);
+        assert_eq!(Stream::groups(200), 4);
     }
 }
