@@ -1,4 +1,18 @@
 //! Deep networks of binary weights that learn task after task.
 
+mod fisher;
+mod kernels;
+mod product;
+mod purposes;
+
 pub mod architecture;
+pub mod course;
+pub mod learner;
+pub mod metrics;
+pub mod network;
+pub mod normalisation;
 pub mod parameters;
+pub mod pass;
+pub mod predictor;
+pub mod schedule;
+pub mod trainer;

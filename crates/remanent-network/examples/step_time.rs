@@ -1,0 +1,144 @@
+//! Measures the time of a training step, for the benchmark in bench/network.
+//!
+//! `step_time --widths 784,512,512,10 --batch 64 --seconds 3 --seeds 1 --threads 1` prints one line
+//! of JSON: seconds a step (for all seeds together), and how much of it the six matrix products of
+//! each layer take alone.
+
+use std::time::Instant;
+
+use gemm::Parallelism;
+use remanent_math::philox::Stream;
+use remanent_network::architecture::{Activation, Architecture, Normalisation};
+use remanent_network::learner::{Learner, Parameters};
+use remanent_network::network::{Network, Weights};
+use remanent_network::trainer::{Moment, Trainer};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let value = |name: &str, default: &str| -> String {
+        let at = arguments.iter().position(|a| a == name);
+        at.and_then(|at| arguments.get(at + 1)).map_or(default, String::as_str).to_owned()
+    };
+    let number = |name: &str, default: &str| -> f64 {
+        value(name, default).parse().unwrap_or_else(|_| panic!("{name} must be a number"))
+    };
+    let widths: Vec<usize> = value("--widths", "784,512,512,10")
+        .split(',')
+        .map(|x| x.parse().expect("--widths must be numbers with commas between"))
+        .collect();
+    let batch = number("--batch", "64") as usize;
+    let seconds = number("--seconds", "3");
+    let (seeds, threads) = (number("--seeds", "1") as u64, number("--threads", "1") as u64);
+    assert!(threads >= seeds || threads == 1, "one thread a seed");
+
+    let results: Vec<(f64, u64, f64)> = if threads == 1 {
+        (0..seeds).map(|seed| train(&widths, batch, seconds, seed)).collect()
+    } else {
+        std::thread::scope(|scope| {
+            let run = |seed| scope.spawn({
+                let widths = &widths;
+                move || train(widths, batch, seconds, seed)
+            });
+            let handles: Vec<_> = (0..seeds).map(run).collect();
+            handles.into_iter().map(|handle| handle.join().expect("no panic")).collect()
+        })
+    };
+    let slowest = results.iter().map(|r| r.0).fold(0.0, f64::max);
+    let per_step = if threads == 1 { results.iter().map(|r| r.0).sum() } else { slowest };
+    let steps: u64 = results.iter().map(|r| r.1).sum();
+    println!(
+        "{{\"name\": \"remanent\", \"widths\": {widths:?}, \"batch\": {batch}, \
+         \"threads\": {threads}, \"seeds\": {seeds}, \"seconds_per_step\": {per_step:.9}, \
+         \"gemm_seconds_per_step\": {:.9}, \"steps\": {steps}, \"final_loss\": {:.6}}}",
+        products(&widths, batch),
+        results[0].2
+    );
+}
+
+/// Seconds a step, steps, and the loss of the last.
+fn train(widths: &[usize], batch: usize, seconds: f64, seed: u64) -> (f64, u64, f64) {
+    let parameters = Parameters::of(Learner::Vcl);
+    let architecture = Architecture {
+        widths: widths.to_vec(),
+        activation: Activation::Relu,
+        normalisation: Normalisation::None,
+    };
+    let network = Network::random(&architecture, Weights::Field, 1.0, seed, 0);
+    let mut trainer = Trainer::new(&parameters, network);
+    let (images, labels) = batches(widths, batch, seed);
+    let moment = Moment { beta: 2.0, meta: 0.0, examples: 60_000 };
+    let mut loss = 0.0;
+    let mut step = |number: u64| {
+        let stream = Stream::new(seed, 1, 0, number as u32);
+        let mut group = 0;
+        let mut noise = |_: usize, out: &mut [f32]| {
+            stream.fill_normals(group, out);
+            group += Stream::groups(out.len());
+        };
+        let which = number as usize % BATCHES;
+        let images = &images[which * batch * widths[0]..][..batch * widths[0]];
+        let labels = &labels[which * batch..][..batch];
+        loss = trainer.step(images, labels, &moment, &mut noise).expect("finite") / batch as f64;
+    };
+    (0..3).for_each(&mut step);
+    let started = Instant::now();
+    let mut steps = 0;
+    while steps < 3 || started.elapsed().as_secs_f64() < seconds {
+        step(3 + steps);
+        steps += 1;
+    }
+    (started.elapsed().as_secs_f64() / steps as f64, steps, loss)
+}
+
+/// Batches that are gone through in turn.
+const BATCHES: usize = 8;
+
+/// Images with as many black pixels as handwritten digits have, 81 %, and random labels.
+fn batches(widths: &[usize], batch: usize, seed: u64) -> (Vec<f32>, Vec<u8>) {
+    let stream = Stream::new(seed, 2, 0, 0);
+    let pixel = |i: usize| match stream.uniform(i as u32) as f32 {
+        u if u < 0.81 => 0.0,
+        u => (u - 0.81) / 0.19,
+    };
+    let classes = widths[widths.len() - 1] as f64;
+    let labels = Stream::new(seed, 3, 0, 0);
+    let label = |i: usize| (labels.uniform(i as u32) * classes) as u8;
+    let count = BATCHES * batch;
+    ((0..count * widths[0]).map(pixel).collect(), (0..count).map(label).collect())
+}
+
+/// Seconds that the matrix products of a step take alone, the best of several times.
+fn products(widths: &[usize], batch: usize) -> f64 {
+    let mut total = 0.0;
+    for (l, pair) in widths.windows(2).enumerate() {
+        let (inputs, outputs) = (pair[0], pair[1]);
+        // Forwards, gradient and (not in the first layer) backwards; each for mean and variance.
+        let mut shapes = vec![(batch, outputs, inputs), (outputs, inputs, batch)];
+        if l > 0 {
+            shapes.push((batch, inputs, outputs));
+        }
+        for (m, n, k) in shapes {
+            total += 2.0 * time_of_product(m, n, k);
+        }
+    }
+    total
+}
+
+fn time_of_product(m: usize, n: usize, k: usize) -> f64 {
+    let (a, b) = (vec![0.5_f32; m * k], vec![0.25_f32; k * n]);
+    let mut c = vec![0.0_f32; m * n];
+    let mut best = f64::INFINITY;
+    for _ in 0..10 {
+        let started = Instant::now();
+        #[expect(unsafe_code, reason = "the library takes pointers; the sizes are those above")]
+        // SAFETY: a is m × k, b is k × n and c is m × n, all column after column.
+        unsafe {
+            gemm::gemm(
+                m, n, k, c.as_mut_ptr(), m as isize, 1, false, a.as_ptr(), m as isize, 1,
+                b.as_ptr(), k as isize, 1, 0.0, 1.0, false, false, false, Parallelism::None,
+            );
+        }
+        best = best.min(started.elapsed().as_secs_f64());
+    }
+    best
+}

@@ -1,0 +1,219 @@
+//! Which learners there are, what can be set, and what each sets by default.
+
+use serde::{Deserialize, Serialize};
+
+use crate::architecture::{Activation, Architecture, Normalisation};
+use crate::network::Weights;
+use crate::parameters::{ParameterError, within};
+use crate::schedule::BetaSchedule;
+
+/// The algorithms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Learner {
+    /// Variational continual learning, the paper's algorithm.
+    Vcl,
+    /// Elastic weight consolidation, on the same network.
+    Ewc,
+    /// Metaplasticity: hidden weights that resist a change of sign the more they have grown.
+    Metaplasticity,
+    /// The binary network with straight-through gradients, and no protection of what was learned.
+    Ste,
+    /// All tasks at once, with the network of `vcl` and no anchor.
+    Joint,
+}
+
+/// What is remembered of the past, and pulled towards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Anchor {
+    /// Nothing.
+    None,
+    /// The step before, the published form.
+    Step,
+    /// The posterior at the end of the last task, the form of the toy model.
+    Task,
+    /// Both.
+    Both,
+}
+
+impl Anchor {
+    /// Whether the step before is remembered.
+    pub fn steps(self) -> bool {
+        matches!(self, Self::Step | Self::Both)
+    }
+
+    /// Whether the last task is remembered.
+    pub fn tasks(self) -> bool {
+        matches!(self, Self::Task | Self::Both)
+    }
+}
+
+/// The information that `ewc` weighs distances with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fisher {
+    /// β²σ², that of the weight's own measure: Appendix B of the paper.
+    Variance,
+    /// Squared gradients of the data's likelihood, summed over the examples of each task at its
+    /// end: Kirkpatrick et al. 2017.
+    Empirical,
+}
+
+/// Which `metaplasticity`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// Algorithm 1 of the paper: the gradient is modulated.
+    Printed,
+    /// Laborieux et al. 2021: the step of Adam is modulated.
+    Original,
+}
+
+/// How a gradient becomes a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Optimizer {
+    /// Kingma and Ba.
+    Adam,
+    /// Learning rate times gradient.
+    Sgd,
+}
+
+/// Everything a network and its learner can be told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Parameters {
+    /// The algorithm.
+    pub learner: Learner,
+    /// Widths of the hidden layers.
+    pub hidden: Vec<usize>,
+    /// Of hidden neurons.
+    pub activation: Activation,
+    /// Of preactivations.
+    pub normalisation: Normalisation,
+    /// Factor of the logits; the starting value if it is learned.
+    pub output_scale: f64,
+    /// Whether the factor of the logits is learned.
+    pub learned_scale: bool,
+    /// Standard deviation of θ before learning.
+    pub spread: f64,
+    /// Images a step.
+    pub batch: usize,
+    /// Learning rate.
+    pub lr: f64,
+    /// How a gradient becomes a step.
+    pub optimizer: Optimizer,
+    /// b_1, b_2 and ε of Adam.
+    pub adam: [f64; 3],
+    /// β of field networks.
+    pub beta: BetaSchedule,
+    /// What `vcl` and `ewc` pull towards.
+    pub anchor: Anchor,
+    /// Factor of the divergence from the step before.
+    pub gamma_step: f64,
+    /// Factor of the divergence from the last task; each epoch counts it once.
+    pub gamma_task: f64,
+    /// Of `ewc`.
+    pub fisher: Fisher,
+    /// Of `metaplasticity`.
+    pub form: Form,
+    /// m of `metaplasticity`: one value for each task, or one for all.
+    pub meta: Vec<f64>,
+}
+
+impl Parameters {
+    /// The learner as its paper has it; where the paper is silent, the value is ours.
+    pub fn of(learner: Learner) -> Self {
+        let published = Self {
+            learner,
+            hidden: vec![512, 512],
+            activation: Activation::Relu,
+            normalisation: Normalisation::None,
+            output_scale: 1.0,
+            learned_scale: false,
+            spread: 1.0,
+            batch: 64,
+            lr: 0.01,
+            optimizer: Optimizer::Adam,
+            adam: [0.9, 0.99, 1e-8],
+            beta: BetaSchedule::Tanh { a: 10.0, delta: 0.1, b: 2.0 },
+            anchor: Anchor::None,
+            gamma_step: 1.0,
+            gamma_task: 1.0,
+            fisher: Fisher::Variance,
+            form: Form::Printed,
+            meta: vec![0.43],
+        };
+        match learner {
+            Learner::Vcl => Self { anchor: Anchor::Step, ..published },
+            Learner::Ewc => Self { anchor: Anchor::Task, ..published },
+            Learner::Metaplasticity => Self { optimizer: Optimizer::Sgd, ..published },
+            Learner::Ste | Learner::Joint => published,
+        }
+    }
+
+    /// The network that is trained on these images and classes.
+    pub fn architecture(&self, inputs: usize, classes: usize) -> Architecture {
+        let mut widths = vec![inputs];
+        widths.extend(&self.hidden);
+        widths.push(classes);
+        let (activation, normalisation) = (self.activation, self.normalisation);
+        Architecture { widths, activation, normalisation }
+    }
+
+    /// What θ stands for.
+    pub fn weights(&self) -> Weights {
+        match self.learner {
+            Learner::Vcl | Learner::Ewc | Learner::Joint => Weights::Field,
+            Learner::Metaplasticity | Learner::Ste => Weights::Sign,
+        }
+    }
+
+    /// Whether the learner must be told when a task ends.
+    pub fn sees_switches(&self) -> bool {
+        match self.learner {
+            Learner::Vcl => self.anchor.tasks(),
+            Learner::Ewc => self.anchor.tasks() || self.fisher == Fisher::Empirical,
+            Learner::Metaplasticity | Learner::Ste | Learner::Joint => false,
+        }
+    }
+
+    /// m of a task, counted from 0.
+    pub fn meta_of(&self, task: usize) -> f64 {
+        self.meta[task.min(self.meta.len() - 1)]
+    }
+
+    /// Fails unless everything makes sense for a stream of so many tasks and epochs.
+    pub fn check(&self, tasks: usize, epochs: usize) -> Result<(), ParameterError> {
+        // Pixels and classes are those of the stream.
+        self.architecture(1, 1).check()?;
+        let positive = |name, value: f64| within(name, value, value > 0.0, "above 0");
+        let factor = |name, value: f64| within(name, value, value >= 0.0, "0 or above");
+        positive("lr", self.lr)?;
+        positive("spread", self.spread)?;
+        positive("output_scale", self.output_scale)?;
+        factor("gamma_step", self.gamma_step)?;
+        factor("gamma_task", self.gamma_task)?;
+        let batch = self.batch as f64;
+        within("batch", batch, (1.0..=65536.0).contains(&batch), "from 1 to 65536")?;
+        let [b1, b2, epsilon] = self.adam;
+        within("b1 of adam", b1, (0.0..1.0).contains(&b1), "from 0 to below 1")?;
+        within("b2 of adam", b2, (0.0..1.0).contains(&b2), "from 0 to below 1")?;
+        positive("epsilon of adam", epsilon)?;
+        if self.weights() == Weights::Field {
+            self.beta.check(tasks, epochs)?;
+        }
+        if self.meta.len() != 1 && self.meta.len() != tasks {
+            let given = self.meta.len();
+            return Err(ParameterError::Other(format!(
+                "meta has {given} values, but {tasks} tasks need one or {tasks}"
+            )));
+        }
+        self.meta.iter().try_for_each(|&m| factor("meta", m))?;
+        if self.normalisation == Normalisation::Batch && self.batch == 1 {
+            let text = "batch normalisation needs a batch of at least 2; choose layer or none";
+            return Err(ParameterError::Other(text.into()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,331 @@
+//! One batch through a network and back: preactivations as Gaussian variables,
+//! and the gradient of the loss by their means and variances.
+//!
+//! By the central limit theorem the preactivations of a field network are
+//! z = m + ε v with m = N^{-1/2} Σ_i μ_ij h_i and v² = N^{-1} Σ_i σ²_ij h_i²
+//! (Eq. (eq6) of arXiv:2212.02846; the paper's sums are over the wrong index).
+//! The noise ε is drawn for each neuron and sample, in every layer. In a sign
+//! network v = 0 and there is no noise.
+//!
+//! Arrays are neuron by neuron, the B samples of a neuron side by side.
+
+use crate::architecture::{Activation, Normalisation};
+use crate::kernels;
+use crate::network::{Network, Weights};
+use crate::normalisation::{BatchNorm, layer_backward, layer_forward};
+use crate::product::{Matrix, multiply};
+
+/// Gives the noise ε of layer l, a number for each neuron and sample.
+pub type Noise<'a> = &'a mut dyn FnMut(usize, &mut [f32]);
+
+/// What one layer did with a batch.
+#[derive(Clone, Debug, Default)]
+struct Trace {
+    /// Activations h^{l+1}; the preactivations of the last layer.
+    h: Vec<f32>,
+    /// Their squares, in field networks.
+    squares: Vec<f32>,
+    /// ε/v, in field networks.
+    ratio: Vec<f32>,
+    /// Normalised preactivations.
+    normal: Vec<f32>,
+    /// One over the standard deviations by which they were normalised.
+    inverse: Vec<f32>,
+    /// What the sign activation was applied to.
+    before_sign: Vec<f32>,
+    /// K = ∂L/∂z.
+    k: Vec<f32>,
+    /// K ε/v, in field networks.
+    k_ratio: Vec<f32>,
+}
+
+/// A batch on its way.
+#[derive(Clone, Debug, Default)]
+pub struct Pass {
+    batch: usize,
+    images: Vec<f32>,
+    image_squares: Vec<f32>,
+    traces: Vec<Trace>,
+    /// Variance of the preactivations of a layer; later, a part of a gradient.
+    variance: Vec<f32>,
+    first_moments: (Vec<f32>, Vec<f32>),
+    /// Gradients by gain and shift of batch normalisation, layer by layer.
+    pub by_gain_and_shift: Vec<(Vec<f32>, Vec<f32>)>,
+    /// Gradient by the logarithm of the output scale.
+    pub by_log_scale: f32,
+}
+
+/// How the sums over a batch are taken in [`Pass::gradient`].
+pub struct GradientTile<'a> {
+    /// Gradient by the mean weight, upstream neurons of the tile × downstream neurons.
+    pub by_mean: &'a mut [f32],
+    /// Likewise by the variance; empty in a sign network.
+    pub by_variance: &'a mut [f32],
+}
+
+impl Pass {
+    /// Takes a batch of images, one after another.
+    pub fn load(&mut self, network: &Network, images: &[f32]) {
+        let inputs = network.architecture.inputs();
+        self.batch = images.len() / inputs;
+        self.images.resize(images.len(), 0.0);
+        transpose(images, self.batch, inputs, &mut self.images);
+        if network.weights == Weights::Field {
+            self.image_squares.resize(images.len(), 0.0);
+            kernels::square(&self.images, &mut self.image_squares);
+        }
+        self.traces.resize_with(network.layers.len(), Trace::default);
+    }
+
+    /// Number of images.
+    pub fn batch(&self) -> usize {
+        self.batch
+    }
+
+    /// Forwards through all layers, with noise, as in training: batch normalisation goes by the
+    /// batch, and moves its running averages.
+    pub fn forward(&mut self, network: &mut Network, noise: Noise<'_>) {
+        for l in 0..network.layers.len() {
+            self.preactivate(network, l);
+            self.perturb(network, l, noise);
+            if network.architecture.normalisation == Normalisation::Batch {
+                self.normalise_batch(&mut network.batch_norms[l], l);
+            }
+            self.activate(network, l);
+        }
+    }
+
+    /// Forwards through all layers, with noise, as in a test: batch normalisation goes by its
+    /// running averages. If the same batch went through before (`first` is false), the moments of
+    /// the first preactivations are taken from then.
+    pub fn test(&mut self, network: &Network, first: bool, noise: Noise<'_>) {
+        for l in 0..network.layers.len() {
+            if l > 0 || first {
+                self.preactivate(network, l);
+            }
+            if l == 0 {
+                self.reuse_moments(first);
+            }
+            self.perturb(network, l, noise);
+            if let Some(norm) = network.batch_norms.get(l) {
+                let rows = self.traces[l].h.chunks_exact_mut(self.batch);
+                let (scale, shift) = norm.affine();
+                for ((row, scale), shift) in rows.zip(scale).zip(shift) {
+                    row.iter_mut().for_each(|z| *z = *z * scale + shift);
+                }
+            }
+            self.activate(network, l);
+        }
+    }
+
+    /// Saves the moments of the first preactivations, or brings them back.
+    fn reuse_moments(&mut self, save: bool) {
+        let trace = &mut self.traces[0];
+        let (mean, variance) = &mut self.first_moments;
+        if save {
+            mean.clone_from(&trace.h);
+            variance.clone_from(&self.variance);
+        } else {
+            trace.h.clone_from(mean);
+            self.variance.clone_from(variance);
+        }
+    }
+
+    /// Mean and variance of the preactivations of layer l, in the place of h and in `variance`.
+    fn preactivate(&mut self, network: &Network, l: usize) {
+        let layer = &network.layers[l];
+        let batch = self.batch;
+        let (before, rest) = self.traces.split_at_mut(l);
+        let (h, squares) = match before.last() {
+            None => (&self.images, &self.image_squares),
+            Some(trace) => (&trace.h, &trace.squares),
+        };
+        let trace = &mut rest[0];
+        let weights = |w| Matrix::new(w, layer.inputs, layer.outputs).transposed();
+        let n = layer.inputs as f32;
+        trace.h.resize(layer.outputs * batch, 0.0);
+        let h = Matrix::new(h, layer.inputs, batch);
+        multiply(&mut trace.h, n.sqrt().recip(), weights(&layer.mean), h);
+        if network.weights == Weights::Field {
+            self.variance.resize(layer.outputs * batch, 0.0);
+            let squares = Matrix::new(squares, layer.inputs, batch);
+            multiply(&mut self.variance, n.recip(), weights(&layer.variance), squares);
+        }
+    }
+
+    /// From mean and variance to a sample of the preactivations.
+    fn perturb(&mut self, network: &Network, l: usize, noise: Noise<'_>) {
+        if network.weights == Weights::Field {
+            let trace = &mut self.traces[l];
+            trace.ratio.resize(trace.h.len(), 0.0);
+            noise(l, &mut trace.ratio);
+            kernels::perturb(&mut trace.h, &self.variance, &mut trace.ratio);
+        }
+    }
+
+    fn normalise_batch(&mut self, norm: &mut BatchNorm, l: usize) {
+        let trace = &mut self.traces[l];
+        trace.inverse.resize(norm.gain.len(), 0.0);
+        trace.normal.resize(trace.h.len(), 0.0);
+        norm.forward(&mut trace.h, &mut trace.normal, &mut trace.inverse);
+    }
+
+    /// Normalisation over the layer, and activation.
+    fn activate(&mut self, network: &Network, l: usize) {
+        if l + 1 == network.layers.len() {
+            return;
+        }
+        let trace = &mut self.traces[l];
+        if network.architecture.normalisation == Normalisation::Layer {
+            trace.inverse.resize(self.batch, 0.0);
+            layer_forward(&mut trace.h, &mut trace.inverse);
+            trace.normal.clone_from(&trace.h);
+        }
+        match network.architecture.activation {
+            Activation::Relu => kernels::rectify(&mut trace.h),
+            Activation::Sign => {
+                trace.before_sign.clone_from(&trace.h);
+                kernels::signs(&trace.before_sign, &mut trace.h);
+            }
+        }
+        if network.weights == Weights::Field {
+            trace.squares.resize(trace.h.len(), 0.0);
+            kernels::square(&trace.h, &mut trace.squares);
+        }
+    }
+
+    /// Logits of the batch, class by class; call after [`forward`](Self::forward).
+    pub fn logits(&self, network: &Network, out: &mut Vec<f32>) {
+        let scale = network.log_scale.exp();
+        let last = &self.traces[network.layers.len() - 1];
+        out.clear();
+        out.extend(last.h.iter().map(|z| scale * z));
+    }
+
+    /// Cross entropy summed over the batch, and its gradient by the last preactivations:
+    /// K = e^t (softmax − target) (the paper's form is a misprint).
+    pub fn loss(&mut self, network: &Network, labels: &[u8]) -> f64 {
+        let (batch, scale) = (self.batch, network.log_scale.exp());
+        let classes = network.architecture.outputs();
+        let trace = &mut self.traces[network.layers.len() - 1];
+        trace.k.resize(classes * batch, 0.0);
+        let mut loss = 0.0;
+        self.by_log_scale = 0.0;
+        for (b, &label) in labels.iter().enumerate() {
+            let logit = |j: usize| scale * trace.h[j * batch + b];
+            let top = (0..classes).map(logit).fold(f32::NEG_INFINITY, f32::max);
+            let total: f32 = (0..classes).map(|j| (logit(j) - top).exp()).sum();
+            loss += f64::from(total.ln() + top - logit(usize::from(label)));
+            for j in 0..classes {
+                let target = f32::from(u8::from(j == usize::from(label)));
+                let k = (logit(j) - top).exp() / total - target;
+                self.by_log_scale += k * logit(j);
+                trace.k[j * batch + b] = scale * k;
+            }
+        }
+        loss
+    }
+
+    /// Turns the gradient by the outcome of layer l, in its place, into that by its preactivations;
+    /// then, unless l is the first layer, writes the gradient by the activations of the layer
+    /// before. Call for the layers from the last to the first, each before its weights change.
+    pub fn backward(&mut self, network: &Network, l: usize) {
+        let last = l + 1 == network.layers.len();
+        let trace = &mut self.traces[l];
+        if !last {
+            match network.architecture.activation {
+                Activation::Relu => kernels::mask_rectified(&trace.h, &mut trace.k),
+                Activation::Sign => kernels::mask_sign(&trace.before_sign, &mut trace.k),
+            }
+        }
+        match network.architecture.normalisation {
+            Normalisation::None => (),
+            Normalisation::Layer if last => (),
+            Normalisation::Layer => layer_backward(&trace.normal, &trace.inverse, &mut trace.k),
+            Normalisation::Batch => {
+                let neurons = network.layers[l].outputs;
+                self.by_gain_and_shift.resize_with(network.layers.len(), Default::default);
+                let (by_gain, by_shift) = &mut self.by_gain_and_shift[l];
+                by_gain.resize(neurons, 0.0);
+                by_shift.resize(neurons, 0.0);
+                let norm = &network.batch_norms[l];
+                norm.backward(&trace.normal, &trace.inverse, &mut trace.k, by_gain, by_shift);
+            }
+        }
+        if network.weights == Weights::Field {
+            trace.k_ratio.resize(trace.k.len(), 0.0);
+            kernels::product(&trace.k, &trace.ratio, &mut trace.k_ratio);
+        }
+        if l > 0 {
+            self.descend(network, l);
+        }
+    }
+
+    /// ∂L/∂h_i = Σ_j K_j (N^{-1/2} μ_ij + (ε_j/v_j) N^{-1} σ²_ij h_i), the paper's recursion.
+    fn descend(&mut self, network: &Network, l: usize) {
+        let layer = &network.layers[l];
+        let (before, rest) = self.traces.split_at_mut(l);
+        let (below, trace) = (&mut before[l - 1], &rest[0]);
+        let n = layer.inputs as f32;
+        below.k.resize(layer.inputs * self.batch, 0.0);
+        let weights = |w| Matrix::new(w, layer.inputs, layer.outputs);
+        let k = Matrix::new(&trace.k, layer.outputs, self.batch);
+        multiply(&mut below.k, n.sqrt().recip(), weights(&layer.mean), k);
+        if network.weights == Weights::Field {
+            self.variance.resize(layer.inputs * self.batch, 0.0);
+            let k_ratio = Matrix::new(&trace.k_ratio, layer.outputs, self.batch);
+            multiply(&mut self.variance, n.recip(), weights(&layer.variance), k_ratio);
+            kernels::join(&self.variance, &below.h, &mut below.k);
+        }
+    }
+
+    /// Gradients of layer l by the mean and (minus one half, per μ) the variance of the weights of
+    /// some upstream neurons: N^{-1/2} Σ_b h_i K_j and N^{-1} Σ_b h_i² K_j ε_j/v_j.
+    pub fn gradient(
+        &self,
+        network: &Network,
+        l: usize,
+        neurons: std::ops::Range<usize>,
+        tile: GradientTile<'_>,
+    ) {
+        let layer = &network.layers[l];
+        let (h, squares) = match l {
+            0 => (&self.images, &self.image_squares),
+            _ => (&self.traces[l - 1].h, &self.traces[l - 1].squares),
+        };
+        let trace = &self.traces[l];
+        let n = layer.inputs as f32;
+        let part = neurons.start * self.batch..neurons.end * self.batch;
+        let upstream = |x| Matrix::new(x, neurons.len(), self.batch);
+        let downstream = |k| Matrix::new(k, layer.outputs, self.batch).transposed();
+        let k = downstream(&trace.k);
+        multiply(tile.by_mean, n.sqrt().recip(), upstream(&h[part.clone()]), k);
+        if network.weights == Weights::Field {
+            let k_ratio = downstream(&trace.k_ratio);
+            multiply(tile.by_variance, n.recip(), upstream(&squares[part]), k_ratio);
+        }
+    }
+}
+
+impl Pass {
+    /// h upstream of layer l, K and K ε/v downstream; call after [`backward`](Self::backward).
+    pub(crate) fn factors(&self, l: usize) -> (&[f32], &[f32], &[f32]) {
+        let h = if l == 0 { &self.images } else { &self.traces[l - 1].h };
+        (h, &self.traces[l].k, &self.traces[l].k_ratio)
+    }
+}
+
+/// Rows of `columns` numbers become columns of `rows` numbers.
+fn transpose(x: &[f32], rows: usize, columns: usize, out: &mut [f32]) {
+    // Blocks, so that what is read and what is written both stay in the cache.
+    const BLOCK: usize = 16;
+    for row in (0..rows).step_by(BLOCK) {
+        let height = BLOCK.min(rows - row);
+        for column in 0..columns {
+            let out = &mut out[column * rows + row..][..height];
+            for (r, out) in out.iter_mut().enumerate() {
+                *out = x[(row + r) * columns + column];
+            }
+        }
+    }
+}

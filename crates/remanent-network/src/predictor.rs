@@ -1,0 +1,140 @@
+//! What a trained network answers, in four ways.
+//!
+//! A measure over binary weights can be asked in several ways, and they are not
+//! the same claim: only a sampled and a hard network are binary.
+
+use remanent_data::dataset::View;
+use remanent_math::philox::Stream;
+use serde::{Deserialize, Serialize};
+
+use crate::network::{Network, Weights};
+use crate::pass::Pass;
+use crate::purposes;
+
+/// How a network is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Predictor {
+    /// One pass with Gaussian preactivations, the paper's test.
+    Stochastic,
+    /// Probabilities averaged over several such passes.
+    MeanField,
+    /// Probabilities averaged over several binary networks drawn from the measure.
+    Sampled,
+    /// The binary network of the most probable weights, sign θ.
+    Hard,
+}
+
+impl Predictor {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Stochastic, Self::MeanField, Self::Sampled, Self::Hard];
+
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stochastic => "stochastic",
+            Self::MeanField => "mean_field",
+            Self::Sampled => "sampled",
+            Self::Hard => "hard",
+        }
+    }
+}
+
+/// Class probabilities of some images, image by image.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probabilities {
+    /// Number of classes.
+    pub classes: usize,
+    /// Images × classes.
+    pub values: Vec<f32>,
+}
+
+/// Images that are treated together.
+const BATCH: usize = 256;
+
+/// Asks a network about the images of each view. `draws` is the number of passes or of sampled
+/// networks. `step` addresses the random numbers: other steps, other draws.
+pub fn predict(
+    network: &Network,
+    views: &[View<'_>],
+    predictor: Predictor,
+    draws: usize,
+    stream: impl Fn(u32) -> Stream,
+) -> Vec<Probabilities> {
+    let classes = network.architecture.outputs();
+    let empty = |view: &View<'_>| Probabilities { classes, values: vec![0.0; view.len() * classes] };
+    let mut out: Vec<Probabilities> = views.iter().map(empty).collect();
+    match (predictor, network.weights) {
+        // All weights of a sign network are certain: one binary network is all there is.
+        (_, Weights::Sign) | (Predictor::Hard, _) => {
+            let hard = network.hard();
+            add_all(&hard, views, 1, &stream, &mut out);
+        }
+        (Predictor::Stochastic, _) => add_all(network, views, 1, &stream, &mut out),
+        (Predictor::MeanField, _) => add_all(network, views, draws, &stream, &mut out),
+        (Predictor::Sampled, _) => {
+            for draw in 0..draws {
+                let sampled = network.sampled(&stream(u32::MAX - draw as u32));
+                add_all(&sampled, views, 1, &stream, &mut out);
+            }
+            let share = (draws as f32).recip();
+            out.iter_mut().flat_map(|p| &mut p.values).for_each(|p| *p *= share);
+        }
+    }
+    out
+}
+
+/// The stream of random numbers of a test: `after` so many epochs, draw by draw.
+pub fn test_stream(seed: u64, trial: u32, after: usize) -> impl Fn(u32) -> Stream {
+    // The epoch is mixed into the seed: trial and step are taken.
+    let seed = seed ^ (after as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    move |step| Stream::new(seed, purposes::TEST, trial, step)
+}
+
+/// Adds the probabilities, averaged over passes.
+fn add_all(
+    network: &Network,
+    views: &[View<'_>],
+    draws: usize,
+    stream: &impl Fn(u32) -> Stream,
+    out: &mut [Probabilities],
+) {
+    let (mut pass, mut images, mut logits) = (Pass::default(), Vec::new(), Vec::new());
+    let share = (draws as f32).recip();
+    let mut batch_number = 0;
+    for (view, out) in views.iter().zip(out) {
+        let batches = out.values.chunks_mut(BATCH * out.classes);
+        for (start, values) in (0..view.len()).step_by(BATCH).zip(batches) {
+            let chosen: Vec<u32> =
+                (start..view.len().min(start + BATCH)).map(|i| i as u32).collect();
+            images.resize(chosen.len() * view.inputs(), 0.0);
+            view.batch(&chosen, &mut images);
+            pass.load(network, &images);
+            let stream = stream(batch_number);
+            batch_number += 1;
+            let mut group = 0;
+            let mut noise = |_: usize, out: &mut [f32]| {
+                stream.fill_normals(group, out);
+                group += Stream::groups(out.len());
+            };
+            for draw in 0..draws {
+                pass.test(network, draw == 0, &mut noise);
+                pass.logits(network, &mut logits);
+                add_softmax(&logits, chosen.len(), share, values);
+            }
+        }
+    }
+}
+
+/// Adds a share of the softmax of logits, stored class by class, to values stored image by image.
+fn add_softmax(logits: &[f32], batch: usize, share: f32, values: &mut [f32]) {
+    let classes = logits.len() / batch;
+    for (b, values) in values.chunks_exact_mut(classes).enumerate() {
+        let logit = |j: usize| logits[j * batch + b];
+        let top = (0..classes).map(logit).fold(f32::NEG_INFINITY, f32::max);
+        let total: f32 = (0..classes).map(|j| (logit(j) - top).exp()).sum();
+        for (j, value) in values.iter_mut().enumerate() {
+            *value += share * (logit(j) - top).exp() / total;
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! β, the scale of the fields, as it changes over a stream of tasks.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::parameters::{ParameterError, within};
+
+/// How β depends on task and epoch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum BetaSchedule {
+    /// One value for each task, or one for all.
+    Tasks(Vec<f64>),
+    /// a tanh(δ + b ℓ/M), where ℓ counts the epochs of the whole stream from 1 and M is their
+    /// number.
+    Tanh {
+        /// a.
+        a: f64,
+        /// δ.
+        delta: f64,
+        /// b.
+        b: f64,
+    },
+    /// One value for each epoch of the stream.
+    Epochs(Vec<f64>),
+}
+
+impl BetaSchedule {
+    /// β of a task and epoch, both counted from 0, the epoch over the whole stream.
+    pub fn at(&self, task: usize, epoch: usize, epochs: usize) -> f64 {
+        match self {
+            Self::Tasks(values) => values[task.min(values.len() - 1)],
+            Self::Tanh { a, delta, b } => {
+                a * (delta + b * (epoch + 1) as f64 / epochs as f64).tanh()
+            }
+            Self::Epochs(values) => values[epoch],
+        }
+    }
+
+    /// Fails unless it gives a positive number for each task and epoch.
+    pub fn check(&self, tasks: usize, epochs: usize) -> Result<(), ParameterError> {
+        let (given, needed, of) = match self {
+            Self::Tasks(values) if values.len() == 1 => (1, 1, "tasks"),
+            Self::Tasks(values) => (values.len(), tasks, "tasks"),
+            Self::Epochs(values) => (values.len(), epochs, "epochs"),
+            Self::Tanh { .. } => (1, 1, "tasks"),
+        };
+        if given != needed {
+            return Err(ParameterError::Other(format!(
+                "the schedule of beta has {given} values, but the stream has {needed} {of}"
+            )));
+        }
+        for epoch in 0..epochs {
+            let beta = self.at(epoch * tasks / epochs, epoch, epochs);
+            within("beta", beta, beta > 0.0 && beta <= 1e4, "above 0 and at most 10000")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for BetaSchedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let join = |values: &[f64]| {
+            values.iter().map(f64::to_string).collect::<Vec<_>>().join(",")
+        };
+        match self {
+            Self::Tasks(values) => f.write_str(&join(values)),
+            Self::Tanh { a, delta, b } => write!(f, "tanh:{a},{delta},{b}"),
+            Self::Epochs(values) => write!(f, "epochs:{}", join(values)),
+        }
+    }
+}
+
+impl From<BetaSchedule> for String {
+    fn from(schedule: BetaSchedule) -> Self {
+        schedule.to_string()
+    }
+}
+
+impl FromStr for BetaSchedule {
+    type Err = ParameterError;
+
+    fn from_str(text: &str) -> Result<Self, ParameterError> {
+        let wrong = || {
+            ParameterError::Other(format!(
+                "beta schedule '{text}' is not understood: write '2' or '1,12.5' (one value for \
+                 each task), 'tanh:10,0.1,2' (10 tanh(0.1 + 2 epoch/epochs)), or \
+                 'epochs:1,1.5,2' (one value for each epoch)"
+            ))
+        };
+        let numbers = |text: &str| -> Result<Vec<f64>, ParameterError> {
+            text.split(',').map(|x| x.trim().parse().map_err(|_| wrong())).collect()
+        };
+        match text.split_once(':') {
+            None => Ok(Self::Tasks(numbers(text)?)),
+            Some(("tanh", rest)) => match numbers(rest)?[..] {
+                [a, delta, b] => Ok(Self::Tanh { a, delta, b }),
+                _ => Err(wrong()),
+            },
+            Some(("epochs", rest)) => Ok(Self::Epochs(numbers(rest)?)),
+            Some(_) => Err(wrong()),
+        }
+    }
+}
+
+impl TryFrom<String> for BetaSchedule {
+    type Error = ParameterError;
+
+    fn try_from(text: String) -> Result<Self, ParameterError> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_read_and_written() {
+        for text in ["2", "1,12.5", "tanh:10,0.1,2", "epochs:1,2,3"] {
+            assert_eq!(text.parse::<BetaSchedule>().unwrap().to_string(), text);
+        }
+        for text in ["", "a", "tanh:1,2", "tan:1,2,3", "1,,2"] {
+            assert!(text.parse::<BetaSchedule>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_published_schedule_counts_epochs_of_the_stream_from_one() {
+        let schedule: BetaSchedule = "tanh:10,0.1,2".parse().unwrap();
+        assert!((schedule.at(0, 0, 25) - 10.0 * (0.18_f64).tanh()).abs() < 1e-12);
+        assert!((schedule.at(4, 24, 25) - 10.0 * (2.1_f64).tanh()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn lists_must_fit_the_stream() {
+        let check = |text: &str| text.parse::<BetaSchedule>().unwrap().check(2, 6);
+        assert!(check("1").is_ok() && check("1,2").is_ok() && check("epochs:1,1,1,1,1,1").is_ok());
+        assert!(check("1,2,3").is_err() && check("epochs:1,2").is_err() && check("0").is_err());
+        assert!(check("-1,2").is_err() && check("NaN").is_err());
+    }
+}

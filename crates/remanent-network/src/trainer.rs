@@ -1,0 +1,326 @@
+//! One step of learning, for every learner.
+//!
+//! The products of a layer are taken for a few upstream neurons at a time, and
+//! everything that follows (gradient, regularisers, optimiser, moments of the
+//! new weights) is done while these are in the cache: the gradient of a layer
+//! never exists as a whole.
+
+use thiserror::Error;
+
+use crate::kernels::{self, AdamStep};
+use crate::learner::{Form, Learner, Optimizer, Parameters};
+use crate::network::{Layer, Network, Weights};
+use crate::pass::{GradientTile, Noise, Pass};
+
+/// Numbers of a gradient that are held at a time.
+const TILE: usize = 1 << 15;
+/// Numbers that a chain of kernels treats at a time, so that they stay in the nearest cache.
+const PIECE: usize = 1 << 10;
+
+/// A loss or a weight that is no number any more.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("training diverged at step {step}: {what}; a smaller lr or beta may help")]
+pub struct Diverged {
+    /// The step, counted from 1 over the whole stream.
+    pub step: u64,
+    /// Where it was seen.
+    pub what: String,
+}
+
+/// What a learner remembers of one layer besides θ. Unused parts are empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Memory {
+    /// First moment of Adam.
+    pub first: Vec<f32>,
+    /// Second moment of Adam.
+    pub second: Vec<f32>,
+    /// Gradient of the divergence from the step before.
+    pub kept: Vec<f32>,
+    /// The field at the last switch, or Σ F θ of the tasks learned.
+    pub anchor: Vec<f32>,
+    /// Σ F of the tasks learned.
+    pub fisher: Vec<f32>,
+}
+
+/// What changes from step to step by plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moment {
+    /// β.
+    pub beta: f32,
+    /// m of metaplasticity.
+    pub meta: f32,
+    /// M, the number of training images of the task.
+    pub examples: usize,
+}
+
+/// A network under training.
+#[derive(Clone, Debug)]
+pub struct Trainer {
+    parameters: Parameters,
+    /// The network.
+    pub network: Network,
+    /// What is remembered of each layer.
+    pub memories: Vec<Memory>,
+    /// Moments of Adam for what is not a weight: output scale, gains and shifts.
+    pub extras: Memory,
+    /// Steps made.
+    pub steps: u64,
+    pass: Pass,
+    by_mean: Vec<f32>,
+    by_variance: Vec<f32>,
+}
+
+impl Trainer {
+    /// Nothing learned yet. The parameters have been checked.
+    pub fn new(parameters: &Parameters, mut network: Network) -> Self {
+        network.log_scale = parameters.output_scale.ln() as f32;
+        let memories = network.layers.iter().map(|layer| Memory::new(parameters, layer)).collect();
+        Self {
+            parameters: parameters.clone(),
+            network,
+            memories,
+            extras: Memory::default(),
+            steps: 0,
+            pass: Pass::default(),
+            by_mean: Vec::new(),
+            by_variance: Vec::new(),
+        }
+    }
+
+    /// What it was told.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// Learns from a batch, images one after another, and gives its loss before the step, summed
+    /// over the batch.
+    pub fn step(
+        &mut self,
+        images: &[f32],
+        labels: &[u8],
+        moment: &Moment,
+        noise: Noise<'_>,
+    ) -> Result<f64, Diverged> {
+        if self.network.weights == Weights::Field && self.network.beta != moment.beta {
+            self.network.set_beta(moment.beta);
+        }
+        self.pass.load(&self.network, images);
+        self.pass.forward(&mut self.network, noise);
+        let loss = self.pass.loss(&self.network, labels);
+        self.steps += 1;
+        if !loss.is_finite() {
+            return Err(self.diverged(loss));
+        }
+        let adam = self.adam_step();
+        for l in (0..self.network.layers.len()).rev() {
+            self.pass.backward(&self.network, l);
+            self.learn_layer(l, moment, &adam);
+        }
+        self.learn_extras(&adam);
+        Ok(loss)
+    }
+
+    /// The numbers of Adam at this step.
+    fn adam_step(&self) -> AdamStep {
+        let [b1, b2, epsilon] = self.parameters.adam;
+        let steps = self.steps as f64;
+        AdamStep {
+            rate: (self.parameters.lr / (1.0 - b1.powf(steps))) as f32,
+            spread: (1.0 - b2.powf(steps)).sqrt().recip() as f32,
+            b1: b1 as f32,
+            b2: b2 as f32,
+            epsilon: epsilon as f32,
+        }
+    }
+
+    fn learn_layer(&mut self, l: usize, moment: &Moment, adam: &AdamStep) {
+        let (inputs, outputs) = (self.network.layers[l].inputs, self.network.layers[l].outputs);
+        let height = (TILE / outputs).clamp(1, inputs);
+        self.by_mean.resize(height * outputs, 0.0);
+        self.by_variance.resize(height * outputs, 0.0);
+        let rule = Rule {
+            parameters: &self.parameters,
+            moment,
+            adam,
+            share: self.pass.batch() as f32 / moment.examples as f32,
+        };
+        for start in (0..inputs).step_by(height) {
+            let neurons = start..(start + height).min(inputs);
+            let count = neurons.len() * outputs;
+            let by_mean = &mut self.by_mean[..count];
+            let by_variance = match self.network.weights {
+                Weights::Field => &mut self.by_variance[..count],
+                Weights::Sign => &mut [],
+            };
+            let tile = GradientTile { by_mean, by_variance };
+            self.pass.gradient(&self.network, l, neurons, tile);
+            let (network, memory) = (&mut self.network, &mut self.memories[l]);
+            for from in (0..count).step_by(PIECE) {
+                let part = from..(from + PIECE).min(count);
+                let at = start * outputs + part.start..start * outputs + part.end;
+                let gradient = &mut self.by_mean[part.clone()];
+                match network.weights {
+                    Weights::Field => {
+                        let by_variance = &self.by_variance[part];
+                        rule.field(&mut network.layers[l], memory, at, gradient, by_variance);
+                    }
+                    Weights::Sign => rule.sign(&mut network.layers[l], memory, at, gradient),
+                }
+            }
+        }
+    }
+
+    /// Output scale, gains and shifts follow Adam, whatever the learner.
+    fn learn_extras(&mut self, adam: &AdamStep) {
+        let mut values: Vec<&mut f32> = Vec::new();
+        let mut gradient = Vec::new();
+        if self.parameters.learned_scale {
+            values.push(&mut self.network.log_scale);
+            gradient.push(self.pass.by_log_scale);
+        }
+        for (norm, (by_gain, by_shift)) in
+            self.network.batch_norms.iter_mut().zip(&self.pass.by_gain_and_shift)
+        {
+            values.extend(norm.gain.iter_mut().chain(&mut norm.shift));
+            gradient.extend(by_gain.iter().chain(by_shift));
+        }
+        if values.is_empty() {
+            return;
+        }
+        self.extras.first.resize(values.len(), 0.0);
+        self.extras.second.resize(values.len(), 0.0);
+        kernels::adam(adam, &mut self.extras.first, &mut self.extras.second, &mut gradient);
+        values.into_iter().zip(gradient).for_each(|(value, step)| *value -= step);
+    }
+
+    /// Makes the posterior of now the anchor of what follows.
+    pub fn set_anchor(&mut self) {
+        for (layer, memory) in self.network.layers.iter().zip(&mut self.memories) {
+            memory.anchor.clone_from(&layer.theta);
+            kernels::scale(self.network.beta, &mut memory.anchor);
+        }
+    }
+
+    fn diverged(&self, loss: f64) -> Diverged {
+        let bad = |layer: &Layer| layer.theta.iter().any(|t| !t.is_finite());
+        let what = match self.network.layers.iter().position(bad) {
+            Some(layer) => format!("a weight of layer {} is not finite", layer + 1),
+            None => format!("the loss is {loss}, from the last layer"),
+        };
+        Diverged { step: self.steps, what }
+    }
+}
+
+impl Memory {
+    fn new(parameters: &Parameters, layer: &Layer) -> Self {
+        let zeros = |wanted: bool| if wanted { vec![0.0; layer.theta.len()] } else { Vec::new() };
+        let adam = parameters.optimizer == Optimizer::Adam;
+        let keeps = matches!(parameters.learner, Learner::Vcl | Learner::Ewc);
+        Self {
+            first: zeros(adam),
+            second: zeros(adam),
+            kept: zeros(keeps && parameters.anchor.steps()),
+            ..Self::default()
+        }
+    }
+
+    /// Floats it holds.
+    pub fn len(&self) -> usize {
+        self.first.len() + self.second.len() + self.kept.len() + self.anchor.len()
+            + self.fisher.len()
+    }
+
+    /// Whether nothing is remembered.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// How a piece of a layer learns.
+struct Rule<'a> {
+    parameters: &'a Parameters,
+    moment: &'a Moment,
+    adam: &'a AdamStep,
+    /// B/M: the batch's share of an epoch, in which the anchor of the task counts once.
+    share: f32,
+}
+
+impl Rule<'_> {
+    /// Field networks; `g` is the gradient by the mean weights.
+    fn field(
+        &self,
+        layer: &mut Layer,
+        memory: &mut Memory,
+        at: std::ops::Range<usize>,
+        g: &mut [f32],
+        by_variance: &[f32],
+    ) {
+        let Self { parameters, moment, .. } = self;
+        let beta = moment.beta;
+        let theta = &mut layer.theta[at.clone()];
+        let mean = &mut layer.mean[at.clone()];
+        let variance = &mut layer.variance[at.clone()];
+        kernels::field_gradient(beta, mean, variance, by_variance, g);
+
+        let coefficient = parameters.gamma_task as f32 * self.share;
+        let elastic = parameters.learner == Learner::Ewc;
+        if !memory.kept.is_empty() {
+            kernels::add_scaled(parameters.gamma_step as f32, &memory.kept[at.clone()], g);
+        }
+        if !memory.fisher.is_empty() {
+            let (fisher, pull) = (&memory.fisher[at.clone()], &memory.anchor[at.clone()]);
+            kernels::add_elastic(coefficient, theta, fisher, pull, g);
+        } else if !memory.anchor.is_empty() {
+            let anchor = &memory.anchor[at.clone()];
+            if elastic {
+                kernels::add_quadratic(coefficient, beta, theta, anchor, g);
+            } else {
+                kernels::add_divergence(coefficient, beta, theta, variance, anchor, g);
+            }
+        }
+
+        self.optimise(memory, at.clone(), g);
+        kernels::subtract(g, theta);
+        // `ewc` takes the information before the step, `vcl` after it.
+        if elastic && !memory.kept.is_empty() {
+            kernels::keep(beta, variance, g, &mut memory.kept[at.clone()]);
+        }
+        kernels::moments(beta, theta, mean, variance);
+        if !elastic && !memory.kept.is_empty() {
+            kernels::keep(beta, variance, g, &mut memory.kept[at]);
+        }
+    }
+
+    /// Sign networks; `g` is the straight-through gradient.
+    fn sign(
+        &self,
+        layer: &mut Layer,
+        memory: &mut Memory,
+        at: std::ops::Range<usize>,
+        g: &mut [f32],
+    ) {
+        let Self { parameters, moment, .. } = self;
+        let theta = &mut layer.theta[at.clone()];
+        let modulates = parameters.learner == Learner::Metaplasticity;
+        if modulates && parameters.form == Form::Printed {
+            kernels::consolidate(moment.meta, theta, g);
+        }
+        self.optimise(memory, at.clone(), g);
+        if modulates && parameters.form == Form::Original {
+            kernels::consolidate(moment.meta, theta, g);
+        }
+        kernels::subtract(g, theta);
+        kernels::signs(theta, &mut layer.mean[at]);
+    }
+
+    /// From gradient to step, in place.
+    fn optimise(&self, memory: &mut Memory, at: std::ops::Range<usize>, g: &mut [f32]) {
+        match self.parameters.optimizer {
+            Optimizer::Adam => {
+                let (first, second) = (&mut memory.first[at.clone()], &mut memory.second[at]);
+                kernels::adam(self.adam, first, second, g);
+            }
+            Optimizer::Sgd => kernels::scale(self.parameters.lr as f32, g),
+        }
+    }
+}
