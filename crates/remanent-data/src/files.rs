@@ -21,20 +21,20 @@ const STALE: Duration = Duration::from_secs(3600);
 
 /// What the operating system refused to do, and with which file.
 #[derive(Debug, Error)]
-#[error("cannot {action} {}: {error}", path.display())]
+#[error("cannot {action} {}: {cause}", path.display())]
 pub struct FileError {
     /// A verb: `read`, `write`, `create`.
     pub action: &'static str,
     /// The file or directory.
     pub path: PathBuf,
     /// What the operating system said; part of the message, and so not a source to be told again.
-    pub error: io::Error,
+    pub cause: io::Error,
 }
 
 impl FileError {
     /// For `map_err`: names the path and what was to be done with it.
     pub fn new(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |error| Self { action, path: path.to_owned(), error }
+        move |cause| Self { action, path: path.to_owned(), cause }
     }
 }
 
@@ -64,25 +64,51 @@ pub(crate) fn find(directory: &Path, name: &str) -> Option<PathBuf> {
 
 /// Writes a file that replaces what was at `path`, and creates its directory.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+    let directory = directory_of(path);
     fs::create_dir_all(directory).map_err(FileError::new("create", directory))?;
-    replace(directory, path, bytes).map_err(FileError::new("write", path))
+    write_parts(path, &[bytes])
 }
 
-fn replace(directory: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Writes the parts one after another into a file that replaces what was at `path`.
+pub fn write_parts(path: &Path, parts: &[&[u8]]) -> Result<(), FileError> {
+    replace(path, |temporary| {
+        let mut file = fs::OpenOptions::new().write(true).open(temporary)?;
+        parts.iter().try_for_each(|part| file.write_all(part))
+    })
+}
+
+/// Lets `fill` write a temporary file beside `path`, which then replaces what was there.
+pub fn replace(path: &Path, fill: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), FileError> {
+    replace_in(directory_of(path), path, fill).map_err(FileError::new("write", path))
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn replace_in(
+    directory: &Path,
+    path: &Path,
+    fill: impl FnOnce(&Path) -> io::Result<()>,
+) -> io::Result<()> {
     let mut builder = Builder::new();
     builder.prefix(PREFIX).suffix(SUFFIX);
     // Temporary files are private by default; data is as readable as any other file.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(directory)?;
-    file.write_all(bytes)?;
+    let file = builder.tempfile_in(directory)?;
+    fill(file.path())?;
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())
+}
+
+/// Whether a file name is one of a temporary file of these functions.
+pub fn is_temporary(name: &str) -> bool {
+    name.starts_with(PREFIX) && name.ends_with(SUFFIX)
 }
 
 /// Removes what programs left that were killed while they wrote. Another program may be writing
@@ -91,7 +117,7 @@ pub(crate) fn sweep(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let ours = name.to_str().is_some_and(|n| n.starts_with(PREFIX) && n.ends_with(SUFFIX));
+        let ours = name.to_str().is_some_and(is_temporary);
         let modified = entry.metadata().and_then(|data| data.modified());
         let age = modified.ok().and_then(|time| SystemTime::now().duration_since(time).ok());
         if ours && age.is_some_and(|age| age > STALE) {

@@ -24,11 +24,11 @@
 
 mod cache;
 mod fetch;
-mod files;
 mod known;
 
 pub mod dataset;
 pub mod digits;
+pub mod files;
 pub mod idx;
 pub mod npz;
 pub mod sources;

@@ -8,61 +8,15 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use tempfile::Builder;
-use thiserror::Error;
-
-const PREFIX: &str = ".remanent-";
-const SUFFIX: &str = ".tmp";
-
-/// What the operating system refused to do, and with which file.
-#[derive(Debug, Error)]
-#[error("cannot {action} {}: {cause}", path.display())]
-pub struct FileError {
-    /// A verb: `read`, `write`, `create`.
-    pub action: &'static str,
-    /// The file or directory.
-    pub path: PathBuf,
-    /// What the operating system said.
-    pub cause: io::Error,
-}
-
-impl FileError {
-    /// For `map_err`: names the path and what was to be done with it.
-    pub fn new(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |cause| Self { action, path: path.to_owned(), cause }
-    }
-}
+use remanent_data::files;
+pub use remanent_data::files::{FileError, is_temporary};
 
 /// Writes the parts one after another into a file that replaces what was at `path`.
 pub fn write(path: &Path, parts: &[&[u8]]) -> Result<(), FileError> {
-    replace(path, parts).map_err(FileError::new("write", path))
-}
-
-fn replace(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut builder = Builder::new();
-    builder.prefix(PREFIX).suffix(SUFFIX);
-    // Temporary files are private by default; a result is as readable as any other file.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(directory)?;
-    for part in parts {
-        file.write_all(part)?;
-    }
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
-}
-
-/// Whether a file name is one of a temporary file of [`write()`].
-pub(crate) fn is_temporary(name: &str) -> bool {
-    name.starts_with(PREFIX) && name.ends_with(SUFFIX)
+    files::write_parts(path, parts)
 }
 
 /// Removes the temporary files that killed programs left in a directory. No

@@ -35,10 +35,12 @@ fn main() {
         (0..seeds).map(|seed| train(&widths, batch, seconds, seed)).collect()
     } else {
         std::thread::scope(|scope| {
-            let run = |seed| scope.spawn({
-                let widths = &widths;
-                move || train(widths, batch, seconds, seed)
-            });
+            let run = |seed| {
+                scope.spawn({
+                    let widths = &widths;
+                    move || train(widths, batch, seconds, seed)
+                })
+            };
             let handles: Vec<_> = (0..seeds).map(run).collect();
             handles.into_iter().map(|handle| handle.join().expect("no panic")).collect()
         })
@@ -134,8 +136,25 @@ fn time_of_product(m: usize, n: usize, k: usize) -> f64 {
         // SAFETY: a is m × k, b is k × n and c is m × n, all column after column.
         unsafe {
             gemm::gemm(
-                m, n, k, c.as_mut_ptr(), m as isize, 1, false, a.as_ptr(), m as isize, 1,
-                b.as_ptr(), k as isize, 1, 0.0, 1.0, false, false, false, Parallelism::None,
+                m,
+                n,
+                k,
+                c.as_mut_ptr(),
+                m as isize,
+                1,
+                false,
+                a.as_ptr(),
+                m as isize,
+                1,
+                b.as_ptr(),
+                k as isize,
+                1,
+                0.0,
+                1.0,
+                false,
+                false,
+                false,
+                Parallelism::None,
             );
         }
         best = best.min(started.elapsed().as_secs_f64());

@@ -82,10 +82,8 @@ impl<'a> Course<'a> {
         let phases = if parameters.learner == Learner::Joint {
             vec![Phase { views: views.to_vec(), epochs: epochs_of(0) }]
         } else {
-            let phase = |(t, view): (usize, &View<'a>)| Phase {
-                views: vec![*view],
-                epochs: epochs_of(t),
-            };
+            let phase =
+                |(t, view): (usize, &View<'a>)| Phase { views: vec![*view], epochs: epochs_of(t) };
             views.iter().enumerate().map(phase).collect()
         };
         let architecture = parameters.architecture(views[0].inputs(), classes);

@@ -97,7 +97,8 @@ impl Pass {
             multiply(&mut out, scale, left, right);
             out
         };
-        let of = |a: &[f32], b: &[f32]| -> Vec<f32> { a.iter().zip(b).map(|(a, b)| a * b).collect() };
+        let of =
+            |a: &[f32], b: &[f32]| -> Vec<f32> { a.iter().zip(b).map(|(a, b)| a * b).collect() };
         let aa = sum(2, n.recip(), &of(k, k));
         let ab = sum(3, n.powf(-1.5), &of(k, k_ratio));
         let bb = sum(4, n.powi(-2), &of(k_ratio, k_ratio));

@@ -6,14 +6,25 @@
 //! without branches, compiled for the instruction sets below and chosen at run
 //! time; none fuses a product and a sum, so that all give the same bits.
 
+//!
+//! Products of tiny numbers become subnormal, and a processor takes a hundred
+//! times longer for these. What is too small to matter is therefore set to zero
+//! where it first appears.
+
 use multiversion::multiversion;
 use remanent_math::elementary32::tanh_and_variance;
+
+/// Variances and gradients below are zero. A gradient of this size moves a weight by less than
+/// 1e-10 of the learning rate, for the ε of Adam is 1e-8.
+const NOTHING: f32 = 1e-18;
 
 /// θ as a measure of ±1: its mean μ = tanh βθ and variance σ² = 1 − μ².
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 pub fn moments(beta: f32, theta: &[f32], mean: &mut [f32], variance: &mut [f32]) {
     for ((&t, mean), variance) in theta.iter().zip(mean).zip(variance) {
-        (*mean, *variance) = tanh_and_variance(beta * t);
+        let (m, s) = tanh_and_variance(beta * t);
+        *mean = m;
+        *variance = if s < NOTHING { 0.0 } else { s };
     }
 }
 
@@ -99,14 +110,13 @@ pub struct AdamStep {
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 pub fn adam(step: &AdamStep, first: &mut [f32], second: &mut [f32], g: &mut [f32]) {
     let AdamStep { rate, spread, b1, b2, epsilon } = *step;
-    // Moments of weights without gradient decay by a factor a step. They are dropped before they
-    // become subnormal numbers, which are slow.
-    const NOTHING: f32 = 1e-35;
     for ((g, m), v) in g.iter_mut().zip(first).zip(second) {
-        let mean = b1 * *m + (1.0 - b1) * *g;
-        let square = b2 * *v + (1.0 - b2) * (*g * *g);
+        let gradient = if g.abs() < NOTHING { 0.0 } else { *g };
+        let mean = b1 * *m + (1.0 - b1) * gradient;
+        let square = b2 * *v + (1.0 - b2) * (gradient * gradient);
+        // Without a gradient the moments decay, step by step.
         *m = if mean.abs() < NOTHING { 0.0 } else { mean };
-        *v = if square < NOTHING { 0.0 } else { square };
+        *v = if square < NOTHING * NOTHING { 0.0 } else { square };
         *g = rate * *m / (v.sqrt() * spread + epsilon);
     }
 }

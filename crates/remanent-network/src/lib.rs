@@ -1,5 +1,6 @@
 //! Deep networks of binary weights that learn task after task.
 
+mod checkpoint;
 mod fisher;
 mod kernels;
 mod product;
@@ -9,10 +10,12 @@ pub mod architecture;
 pub mod course;
 pub mod learner;
 pub mod metrics;
+pub mod model;
 pub mod network;
 pub mod normalisation;
 pub mod parameters;
 pub mod pass;
 pub mod predictor;
 pub mod schedule;
+pub mod tensors;
 pub mod trainer;

@@ -62,7 +62,8 @@ pub fn predict(
     stream: impl Fn(u32) -> Stream,
 ) -> Vec<Probabilities> {
     let classes = network.architecture.outputs();
-    let empty = |view: &View<'_>| Probabilities { classes, values: vec![0.0; view.len() * classes] };
+    let empty =
+        |view: &View<'_>| Probabilities { classes, values: vec![0.0; view.len() * classes] };
     let mut out: Vec<Probabilities> = views.iter().map(empty).collect();
     match (predictor, network.weights) {
         // All weights of a sign network are certain: one binary network is all there is.

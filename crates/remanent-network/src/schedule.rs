@@ -62,9 +62,7 @@ impl BetaSchedule {
 
 impl fmt::Display for BetaSchedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let join = |values: &[f64]| {
-            values.iter().map(f64::to_string).collect::<Vec<_>>().join(",")
-        };
+        let join = |values: &[f64]| values.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
         match self {
             Self::Tasks(values) => f.write_str(&join(values)),
             Self::Tanh { a, delta, b } => write!(f, "tanh:{a},{delta},{b}"),

@@ -226,7 +226,10 @@ impl Memory {
 
     /// Floats it holds.
     pub fn len(&self) -> usize {
-        self.first.len() + self.second.len() + self.kept.len() + self.anchor.len()
+        self.first.len()
+            + self.second.len()
+            + self.kept.len()
+            + self.anchor.len()
             + self.fisher.len()
     }
 

@@ -1,0 +1,91 @@
+//! A course that is interrupted, as arrays: at most five numbers a weight.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::course::{Course, Position};
+use crate::model::{put_network, take_network};
+use crate::tensors::{Arrays, TensorError, Tensors};
+use crate::trainer::Memory;
+
+/// What is not an array.
+#[derive(Serialize, Deserialize)]
+struct State {
+    position: Position,
+    steps: u64,
+    epoch_loss: (f64, u64),
+    beta: f32,
+    log_scale: f32,
+}
+
+impl Course<'_> {
+    /// Everything that the rest of the course depends on.
+    pub fn save(&self) -> (Value, Arrays<'_>) {
+        let trainer = &self.trainer;
+        let mut arrays = Arrays::default();
+        put_network(&trainer.network, &mut arrays);
+        for (l, memory) in trainer.memories.iter().enumerate() {
+            let layer = &trainer.network.layers[l];
+            for (name, values) in memory.arrays() {
+                let shape = [layer.inputs, layer.outputs];
+                arrays.insert(format!("{name}.{l}"), &shape, values);
+            }
+        }
+        for (name, values) in trainer.extras.arrays() {
+            arrays.insert(format!("{name}.extra"), &[values.len()], values);
+        }
+        let state = json!(State {
+            position: self.position,
+            steps: trainer.steps,
+            epoch_loss: self.epoch_loss,
+            beta: trainer.network.beta,
+            log_scale: trainer.network.log_scale,
+        });
+        (state, arrays)
+    }
+
+    /// Continues from what [`save`](Self::save) gave, on a course with the same parameters.
+    pub fn restore(&mut self, state: &Value, mut tensors: Tensors) -> Result<(), TensorError> {
+        let state: State =
+            State::deserialize(state).map_err(|e| TensorError::Content(e.to_string()))?;
+        let old = &self.trainer.network;
+        let mut network = take_network(&old.architecture, old.weights, &mut tensors)?;
+        network.log_scale = state.log_scale;
+        network.set_beta(state.beta);
+        for (l, memory) in self.trainer.memories.iter_mut().enumerate() {
+            let count = network.layers[l].theta.len();
+            *memory = Memory::take(&mut tensors, &l.to_string(), count)?;
+        }
+        let extras = 1 + network.batch_norms.iter().map(|norm| 2 * norm.gain.len()).sum::<usize>();
+        let learned = usize::from(self.trainer.parameters().learned_scale);
+        self.trainer.extras = Memory::take(&mut tensors, "extra", extras - 1 + learned)?;
+        self.trainer.network = network;
+        self.trainer.steps = state.steps;
+        self.position = state.position;
+        self.epoch_loss = state.epoch_loss;
+        Ok(())
+    }
+}
+
+impl Memory {
+    fn arrays(&self) -> [(&'static str, &[f32]); 5] {
+        [
+            ("first", &self.first),
+            ("second", &self.second),
+            ("kept", &self.kept),
+            ("anchor", &self.anchor),
+            ("fisher", &self.fisher),
+        ]
+    }
+
+    fn take(tensors: &mut Tensors, of: &str, count: usize) -> Result<Self, TensorError> {
+        let mut take = |name: &str| tensors.take(&format!("{name}.{of}"), count);
+        Ok(Self {
+            first: take("first")?,
+            second: take("second")?,
+            kept: take("kept")?,
+            anchor: take("anchor")?,
+            fisher: take("fisher")?,
+        })
+    }
+}

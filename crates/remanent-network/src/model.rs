@@ -1,0 +1,94 @@
+//! A trained network in a file, with the story of how it came about.
+
+use std::path::Path;
+
+use remanent_data::files::FileError;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::architecture::Architecture;
+use crate::network::{Network, Weights};
+use crate::normalisation::BatchNorm;
+use crate::tensors::{Arrays, TensorError, Tensors};
+
+/// What the file says besides the arrays.
+#[derive(Serialize, Deserialize)]
+struct About {
+    architecture: Architecture,
+    weights: Weights,
+    beta: f32,
+    log_scale: f32,
+    /// How it was trained.
+    story: Value,
+}
+
+/// Puts the arrays of a network into a collection.
+pub fn put_network<'a>(network: &'a Network, arrays: &mut Arrays<'a>) {
+    for (l, layer) in network.layers.iter().enumerate() {
+        arrays.insert(format!("theta.{l}"), &[layer.inputs, layer.outputs], &layer.theta);
+    }
+    for (l, norm) in network.batch_norms.iter().enumerate() {
+        for (name, values) in norm.arrays() {
+            arrays.insert(format!("{name}.{l}"), &[values.len()], values);
+        }
+    }
+}
+
+/// The network whose arrays [`put_network`] put there.
+pub fn take_network(
+    architecture: &Architecture,
+    weights: Weights,
+    tensors: &mut Tensors,
+) -> Result<Network, TensorError> {
+    let shapes = architecture.shapes().enumerate();
+    let thetas = shapes.map(|(l, (i, o))| tensors.need(&format!("theta.{l}"), i * o));
+    let mut network = Network::new(architecture, weights, thetas.collect::<Result<_, _>>()?);
+    for (l, norm) in network.batch_norms.iter_mut().enumerate() {
+        let neurons = norm.gain.len();
+        let mut need = |name: &str| tensors.need(&format!("{name}.{l}"), neurons);
+        *norm = BatchNorm {
+            gain: need("gain")?,
+            shift: need("shift")?,
+            mean: need("mean")?,
+            variance: need("variance")?,
+        };
+    }
+    Ok(network)
+}
+
+/// Writes the file of a model, whole or not at all.
+pub fn write(path: &Path, network: &Network, story: &Value) -> Result<(), FileError> {
+    let mut arrays = Arrays::default();
+    put_network(network, &mut arrays);
+    let about = json!(About {
+        architecture: network.architecture.clone(),
+        weights: network.weights,
+        beta: network.beta,
+        log_scale: network.log_scale,
+        story: story.clone(),
+    });
+    arrays.write(path, "model", &about)
+}
+
+/// The network in a file, and its story.
+pub fn decode(bytes: &[u8]) -> Result<(Network, Value), TensorError> {
+    let (about, mut tensors) = Tensors::decode(bytes, "model")?;
+    let content = |text: String| TensorError::Content(text);
+    let about: About = serde_json::from_value(about).map_err(|e| content(e.to_string()))?;
+    about.architecture.check().map_err(|e| content(e.to_string()))?;
+    let mut network = take_network(&about.architecture, about.weights, &mut tensors)?;
+    network.log_scale = about.log_scale;
+    network.set_beta(about.beta);
+    Ok((network, about.story))
+}
+
+impl BatchNorm {
+    fn arrays(&self) -> [(&'static str, &[f32]); 4] {
+        [
+            ("gain", &self.gain),
+            ("shift", &self.shift),
+            ("mean", &self.mean),
+            ("variance", &self.variance),
+        ]
+    }
+}
