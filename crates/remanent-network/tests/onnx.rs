@@ -46,7 +46,8 @@ fn write(directory: &Path, name: &str, network: &BinaryNetwork) {
     let path = |kind: &str| directory.join(format!("{name}.{kind}"));
     let (inputs, classes) = (network.architecture().inputs(), network.architecture().outputs());
     let mut images = normals(IMAGES * inputs, 300);
-    // Half of the images have dark pixels, as digits have.
+    // The first image is black. Half of them have dark pixels, as digits have.
+    images[..inputs].fill(0.0);
     images[..IMAGES / 2 * inputs].iter_mut().for_each(|x| *x = (*x - 0.5).clamp(0.0, 1.0));
     let mut workspace = Workspace::new();
     let mut logits = vec![0.0; IMAGES * classes];

@@ -67,7 +67,10 @@ def check(path):
 
     with np.load(path.with_suffix(".npz")) as file:
         exact, margin = definition(dict(file), images)
-    clear = margin > MARGIN
+    # A black image has sums that are exactly zero, whose sign is +1 for everyone.
+    black = ~images.any(1)
+    assert black.any(), f"{name}: no image is black"
+    clear = (margin > MARGIN) | (black & ("-none-" in name))
     assert clear.mean() > 0.5, f"{name}: rounding decides about {(~clear).sum()} images"
 
     options = onnxruntime.SessionOptions()
@@ -87,9 +90,7 @@ def check(path):
     errors = [
         compare(name, "logits and those of NumPy", exact[clear], logits[clear]),
         compare(name, "logits and those of onnxruntime", their_logits[clear], logits[clear]),
-        compare(
-            name, "probabilities", their_probabilities[clear] * 100, probabilities[clear] * 100
-        ),
+        compare(name, "probabilities", their_probabilities[clear], probabilities[clear]),
     ]
     print(f"{name}: {clear.sum()} of {batch} images, errors", *(f"{e:.1e}" for e in errors))
 
