@@ -93,14 +93,15 @@ fn forward(criterion: &mut Criterion) {
         let digits: Vec<f32> =
             full.iter().enumerate().map(|(i, &x)| if lit(i % 784) { x } else { 0.0 }).collect();
         let mut logits = vec![0.0; batch * WIDTHS[3]];
+        let mut check = logits.clone();
+        dense.logits(batch, &full, &mut logits);
+        network.logits(&full, &mut check, &mut workspace);
+        assert!(logits.iter().zip(&check).all(|(a, b)| (a - b).abs() < 1e-4));
         let mut group = criterion.benchmark_group(format!("batch {batch}"));
         group.throughput(Throughput::Elements(batch as u64));
         group.bench_function("gemm", |b| {
             b.iter(|| dense.logits(batch, black_box(&full), &mut logits));
         });
-        let mut check = vec![0.0; logits.len()];
-        network.logits(&full, &mut check, &mut workspace);
-        assert!(logits.iter().zip(&check).all(|(a, b)| (a - b).abs() < 1e-4));
         for (name, images) in [("bits, all pixels lit", &full), ("bits, a fifth lit", &digits)] {
             group.bench_function(name, |b| {
                 b.iter(|| network.logits(black_box(images), &mut logits, &mut workspace));
