@@ -1,9 +1,9 @@
 //! From images to logits, probabilities and classes.
 //!
-//! Images are taken one after another: the bits of a layer stay in the fastest caches, the sums of
-//! one image ([`super::sums`]) take less than a product of matrices would for many, and its zeros
-//! are its own. Whoever has several processors gives a part of the images to each, with a
-//! [`Workspace`] of its own.
+//! Images are taken one after another: the bits of a layer stay in the fastest caches, and an image
+//! has zeros of its own to be left out. With AVX-512 this is faster than a product of matrices even
+//! for hundreds of images at once, and ten times as fast for one (`benches/packed.rs`). Whoever has
+//! several processors gives a part of the images to each, with a [`Workspace`] of its own.
 
 use multiversion::multiversion;
 

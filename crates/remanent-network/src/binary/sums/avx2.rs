@@ -88,8 +88,11 @@ fn places(words: __m256i) -> __m256i {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn look_up(places: __m256i, four: Four) -> __m256 {
-    let sum = _mm256_permutevar8x32_ps(four.table, _mm256_srlv_epi32(places, four.right));
-    let sign = _mm256_castsi256_ps(_mm256_sllv_epi32(places, four.left));
+    // Known to be below 32, the shifts are one instruction each.
+    let most = _mm256_set1_epi32(31);
+    let place = _mm256_srlv_epi32(places, _mm256_and_si256(four.right, most));
+    let sign = _mm256_sllv_epi32(places, _mm256_and_si256(four.left, most));
+    let (sum, sign) = (_mm256_permutevar8x32_ps(four.table, place), _mm256_castsi256_ps(sign));
     _mm256_xor_ps(sum, _mm256_and_ps(sign, _mm256_set1_ps(-0.0)))
 }
 

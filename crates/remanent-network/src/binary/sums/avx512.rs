@@ -62,7 +62,9 @@ fn add_block<const USED: usize>(fours: &[Four; QUADS], row: &[Words], sums: &mut
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn look_up(words: __m512i, four: Four) -> __m512 {
-    _mm512_permutexvar_ps(_mm512_srlv_epi32(words, four.shift), four.table)
+    // Known to be below 32, the shift is one instruction.
+    let shift = _mm512_and_si512(four.shift, _mm512_set1_epi32(31));
+    _mm512_permutexvar_ps(_mm512_srlv_epi32(words, shift), four.table)
 }
 
 /// ±a ± b ± c ± d for the sixteen choices of signs; bit 0 of the place is set for +a.
