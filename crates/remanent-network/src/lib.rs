@@ -7,6 +7,7 @@ mod product;
 mod purposes;
 
 pub mod architecture;
+pub mod binary;
 pub mod course;
 pub mod learner;
 pub mod metrics;

@@ -1,0 +1,248 @@
+//! Trained networks whose weights are one bit each: to keep, to use and to give away.
+//!
+//! What is computed is said in [`crate::architecture`], with weights that are exactly ±1. A network
+//! of 784, 512, 512 and 10 neurons takes 84 kB, and its logits are computed straight from the bits
+//! ([`Workspace`] holds what is needed on the way). [`BinaryNetwork::write`] and
+//! [`BinaryNetwork::read`] keep it in a file ([`format`](mod@format) says how it looks); [`onnx`] and
+//! [`npz`] make files for other programs.
+
+mod bits;
+pub mod file;
+pub mod format;
+mod forward;
+pub mod npz;
+pub mod onnx;
+mod protobuf;
+mod sums;
+
+use thiserror::Error;
+
+use crate::architecture::{Architecture, Normalisation};
+use crate::parameters::ParameterError;
+use bits::Bits;
+
+pub use forward::{Workspace, softmax};
+
+/// What cannot be made a network of.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum NetworkError {
+    /// The widths are impossible.
+    #[error(transparent)]
+    Architecture(#[from] ParameterError),
+    /// The number of layers is not that of the widths.
+    #[error("there are weights of {found} layers: the widths {widths:?} need {}", widths.len() - 1)]
+    Layers {
+        /// Number of layers that were given.
+        found: usize,
+        /// The widths of the network.
+        widths: Vec<usize>,
+    },
+    /// A layer has another number of weights than its widths say.
+    #[error("layer {layer} has {found} weights: {inputs} inputs and {outputs} outputs need {}", inputs * outputs)]
+    Weights {
+        /// Which layer, from 0.
+        layer: usize,
+        /// Number of weights that were given.
+        found: usize,
+        /// Its upstream width.
+        inputs: usize,
+        /// Its downstream width.
+        outputs: usize,
+    },
+    /// A weight has no sign.
+    #[error("the weight from {input} to {output} in layer {layer} is not a number and has no sign")]
+    NotANumber {
+        /// Which layer, from 0.
+        layer: usize,
+        /// The upstream neuron.
+        input: usize,
+        /// The downstream neuron.
+        output: usize,
+    },
+    /// Scales and shifts are missing, or there are some that nothing uses.
+    #[error(
+        "scales and shifts are there for {found} layers: {normalisation:?} normalisation needs \
+         them for {wanted}"
+    )]
+    Affine {
+        /// Number of layers that have them.
+        found: usize,
+        /// Number of layers that must have them.
+        wanted: usize,
+        /// What asks for them.
+        normalisation: Normalisation,
+    },
+    /// A layer has another number of scales or shifts than neurons.
+    #[error(
+        "layer {layer} has {scales} scales and {shifts} shifts: its {outputs} neurons need one each"
+    )]
+    AffineWidth {
+        /// Which layer, from 0.
+        layer: usize,
+        /// Number of scales that were given.
+        scales: usize,
+        /// Number of shifts that were given.
+        shifts: usize,
+        /// Number of neurons.
+        outputs: usize,
+    },
+    /// A scale or a shift that makes no sense.
+    #[error("{value} is among the scales and shifts of layer {layer}: all must be finite")]
+    AffineValue {
+        /// Which layer, from 0.
+        layer: usize,
+        /// The first such number.
+        value: f32,
+    },
+    /// The factor of the logits makes no sense.
+    #[error("output_scale = {0} is out of range: it must be positive and finite")]
+    OutputScale(f32),
+}
+
+/// What batch normalisation does at test time: z ← z · scale + shift, neuron by neuron.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Affine {
+    /// One for each neuron of the layer.
+    pub scale: Vec<f32>,
+    /// One for each neuron of the layer.
+    pub shift: Vec<f32>,
+}
+
+/// A trained network with weights ±1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BinaryNetwork {
+    architecture: Architecture,
+    layers: Vec<Bits>,
+    /// For every layer, or none.
+    affine: Vec<Affine>,
+    output_scale: f32,
+}
+
+impl BinaryNetwork {
+    /// The network of the signs of some numbers: in every layer inputs × outputs of them, row by
+    /// row. The sign of zero is +1.
+    ///
+    /// `affine` has an entry for every layer with batch normalisation, and none without. The logits
+    /// are `output_scale` times what the last layer gives.
+    pub fn from_signs(
+        architecture: Architecture,
+        layers: &[&[f32]],
+        affine: Vec<Affine>,
+        output_scale: f32,
+    ) -> Result<Self, NetworkError> {
+        architecture.check()?;
+        if layers.len() != architecture.layers() {
+            let widths = architecture.widths;
+            return Err(NetworkError::Layers { found: layers.len(), widths });
+        }
+        let shapes = architecture.shapes().zip(layers).enumerate();
+        let packed: Result<Vec<Bits>, _> = shapes
+            .map(|(layer, ((inputs, outputs), weights))| {
+                let found = weights.len();
+                if found != inputs * outputs {
+                    return Err(NetworkError::Weights { layer, found, inputs, outputs });
+                }
+                if let Some(place) = weights.iter().position(|weight| weight.is_nan()) {
+                    let (input, output) = (place / outputs, place % outputs);
+                    return Err(NetworkError::NotANumber { layer, input, output });
+                }
+                Ok(Bits::new(inputs, outputs, |i, j| weights[i * outputs + j] >= 0.0))
+            })
+            .collect();
+        Self::from_bits(architecture, packed?, affine, output_scale)
+    }
+
+    /// The widths have been checked, and the bits are theirs.
+    fn from_bits(
+        architecture: Architecture,
+        layers: Vec<Bits>,
+        affine: Vec<Affine>,
+        output_scale: f32,
+    ) -> Result<Self, NetworkError> {
+        let normalisation = architecture.normalisation;
+        let wanted = affine_layers(&architecture);
+        if affine.len() != wanted {
+            return Err(NetworkError::Affine { found: affine.len(), wanted, normalisation });
+        }
+        for (layer, (affine, bits)) in affine.iter().zip(&layers).enumerate() {
+            let (scales, shifts) = (affine.scale.len(), affine.shift.len());
+            let outputs = bits.outputs();
+            if scales != outputs || shifts != outputs {
+                return Err(NetworkError::AffineWidth { layer, scales, shifts, outputs });
+            }
+            let mut values = affine.scale.iter().chain(&affine.shift);
+            if let Some(&value) = values.find(|value| !value.is_finite()) {
+                return Err(NetworkError::AffineValue { layer, value });
+            }
+        }
+        if !(output_scale > 0.0 && output_scale.is_finite()) {
+            return Err(NetworkError::OutputScale(output_scale));
+        }
+        Ok(Self { architecture, layers, affine, output_scale })
+    }
+
+    /// Widths and functions.
+    pub fn architecture(&self) -> &Architecture {
+        &self.architecture
+    }
+
+    /// What a layer does to its preactivations besides; none without batch normalisation.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such layer.
+    pub fn affine(&self, layer: usize) -> Option<&Affine> {
+        assert!(layer < self.layers.len(), "no layer {layer}");
+        self.affine.get(layer)
+    }
+
+    /// The factor of the logits.
+    pub fn output_scale(&self) -> f32 {
+        self.output_scale
+    }
+
+    /// The weight from neuron `i` to neuron `j` of the next layer: +1 or −1.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such weight.
+    pub fn weight(&self, layer: usize, i: usize, j: usize) -> f32 {
+        sign(self.layers[layer].is_positive(i, j))
+    }
+
+    /// The weights of a layer, inputs × outputs, row by row.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such layer.
+    pub fn signs(&self, layer: usize) -> Vec<f32> {
+        self.layers[layer].iter().map(sign).collect()
+    }
+
+    /// The weights of a layer in the smallest type that other programs have for them.
+    fn small_signs(&self, layer: usize) -> impl Iterator<Item = i8> {
+        self.layers[layer].iter().map(|positive| if positive { 1 } else { -1 })
+    }
+}
+
+fn sign(positive: bool) -> f32 {
+    if positive { 1.0 } else { -1.0 }
+}
+
+/// Number of layers that have scales and shifts.
+fn affine_layers(architecture: &Architecture) -> usize {
+    match architecture.normalisation {
+        Normalisation::None | Normalisation::Layer => 0,
+        Normalisation::Batch => architecture.layers(),
+    }
+}
+
+/// N^{-1/2}, the factor of sums over N inputs.
+fn root_factor(inputs: usize) -> f32 {
+    (inputs as f64).sqrt().recip() as f32
+}
+
+#[cfg(test)]
+mod examples;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,190 @@
+//! From images to logits, probabilities and classes.
+//!
+//! Images are taken one after another: the bits of a layer stay in the fastest caches, and an image
+//! has zeros of its own to be left out. With AVX-512 this is faster than a product of matrices even
+//! for hundreds of images at once, and ten times as fast for one (`benches/packed.rs`). Whoever has
+//! several processors gives a part of the images to each, with a [`Workspace`] of its own.
+
+use multiversion::multiversion;
+
+use super::bits::{BLOCK, LANES};
+use super::sums::{Lanes, signed_sums};
+use super::{Affine, BinaryNetwork, root_factor};
+use crate::architecture::{Activation, NORMALISATION_EPSILON, Normalisation};
+
+/// Room for the neurons of one image, to be used again and again. It fits any network.
+#[derive(Clone, Debug, Default)]
+pub struct Workspace {
+    /// What the layer at hand takes in, with zeros to whole blocks.
+    h: Vec<[f32; BLOCK]>,
+    /// Its sums.
+    sums: Vec<Lanes>,
+}
+
+impl Workspace {
+    /// Room that grows with the first image.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl BinaryNetwork {
+    /// The logits of images: `images` has batch × inputs values, `logits` batch × classes, row by
+    /// row. Values that are not finite spoil their image's logits and no others.
+    ///
+    /// # Panics
+    ///
+    /// If the lengths do not belong together.
+    pub fn logits(&self, images: &[f32], logits: &mut [f32], workspace: &mut Workspace) {
+        let (inputs, classes) = (self.architecture.inputs(), self.architecture.outputs());
+        assert!(images.len().is_multiple_of(inputs), "images have {inputs} values each");
+        let batch = images.len() / inputs;
+        assert_eq!(logits.len(), batch * classes, "{batch} images have {classes} logits each");
+        for (image, logits) in images.chunks(inputs).zip(logits.chunks_mut(classes)) {
+            self.image_logits(image, logits, workspace);
+        }
+    }
+
+    fn image_logits(&self, image: &[f32], logits: &mut [f32], workspace: &mut Workspace) {
+        let Workspace { h, sums } = workspace;
+        fill(h, image);
+        let last = self.layers.len() - 1;
+        for (layer, bits) in self.layers.iter().enumerate() {
+            sums.resize(bits.groups(), [0.0; LANES]);
+            signed_sums(bits.words(), h, sums);
+            let z = &mut sums.as_flattened_mut()[..bits.outputs()];
+            match self.affine.get(layer) {
+                Some(affine) => scale_and_shift(z, root_factor(bits.inputs()), affine),
+                None => scale(z, root_factor(bits.inputs())),
+            }
+            if layer == last {
+                logits.copy_from_slice(z);
+                scale(logits, self.output_scale);
+                return;
+            }
+            if self.architecture.normalisation == Normalisation::Layer {
+                normalise(z);
+            }
+            activate(z, self.architecture.activation);
+            fill(h, z);
+        }
+    }
+
+    /// As [`Self::logits`], but the softmax of them.
+    ///
+    /// # Panics
+    ///
+    /// If the lengths do not belong together.
+    pub fn probabilities(
+        &self,
+        images: &[f32],
+        probabilities: &mut [f32],
+        workspace: &mut Workspace,
+    ) {
+        self.logits(images, probabilities, workspace);
+        softmax(probabilities, self.architecture.outputs());
+    }
+
+    /// The class of every image: that of the largest logit, and the first one of several.
+    ///
+    /// # Panics
+    ///
+    /// If `images` is not a whole number of images.
+    pub fn predict(&self, images: &[f32]) -> Vec<usize> {
+        let classes = self.architecture.outputs();
+        let mut logits = vec![0.0; images.len() / self.architecture.inputs() * classes];
+        self.logits(images, &mut logits, &mut Workspace::new());
+        logits.chunks(classes).map(largest).collect()
+    }
+}
+
+/// The place of the largest number, the first one of several.
+fn largest(values: &[f32]) -> usize {
+    let mut best = 0;
+    for (place, &value) in values.iter().enumerate() {
+        if value > values[best] {
+            best = place;
+        }
+    }
+    best
+}
+
+/// Turns the logits of images, `classes` for each, to the probabilities of the classes.
+///
+/// # Panics
+///
+/// If `classes` is zero.
+pub fn softmax(logits: &mut [f32], classes: usize) {
+    for row in logits.chunks_mut(classes) {
+        let largest = row.iter().fold(f32::NEG_INFINITY, |a, &b| a.max(b));
+        let mut sum = 0.0;
+        for value in &mut *row {
+            *value = (*value - largest).exp();
+            sum += f64::from(*value);
+        }
+        scale(row, sum.recip() as f32);
+    }
+}
+
+/// Copies the values, and puts zeros behind them to whole blocks.
+fn fill(h: &mut Vec<[f32; BLOCK]>, values: &[f32]) {
+    h.resize(values.len().div_ceil(BLOCK), [0.0; BLOCK]);
+    let (used, rest) = h.as_flattened_mut().split_at_mut(values.len());
+    used.copy_from_slice(values);
+    rest.fill(0.0);
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn scale(z: &mut [f32], factor: f32) {
+    for z in z {
+        *z *= factor;
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn scale_and_shift(z: &mut [f32], factor: f32, affine: &Affine) {
+    for ((z, scale), shift) in z.iter_mut().zip(&affine.scale).zip(&affine.shift) {
+        *z = *z * factor * scale + shift;
+    }
+}
+
+/// z less its mean, over its standard deviation. Both are summed in double precision: z of many
+/// neurons may have a mean that is much larger than its deviation.
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn normalise(z: &mut [f32]) {
+    let count = z.len() as f64;
+    let mean = sum_of(z, |z| z) / count;
+    let variance = sum_of(z, |z| (z - mean) * (z - mean)) / count;
+    let factor = (variance + f64::from(NORMALISATION_EPSILON)).sqrt().recip();
+    for z in z {
+        *z = ((f64::from(*z) - mean) * factor) as f32;
+    }
+}
+
+/// Σ f(z) by sixteen partial sums, which do not wait for one another.
+#[inline(always)]
+fn sum_of(z: &[f32], f: impl Fn(f64) -> f64) -> f64 {
+    let mut partial = [0.0; LANES];
+    let (whole, rest) = z.as_chunks::<LANES>();
+    for z in whole {
+        for (sum, &z) in partial.iter_mut().zip(z) {
+            *sum += f(z.into());
+        }
+    }
+    for (sum, &z) in partial.iter_mut().zip(rest) {
+        *sum += f(z.into());
+    }
+    partial.iter().sum()
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn activate(z: &mut [f32], activation: Activation) {
+    match activation {
+        // A z that is not a number stays it.
+        Activation::Relu => z.iter_mut().for_each(|z| *z = if *z < 0.0 { 0.0 } else { *z }),
+        Activation::Sign => z.iter_mut().for_each(|z| *z = if *z >= 0.0 { 1.0 } else { -1.0 }),
+    }
+}
+
+#[cfg(test)]
+mod tests;
