@@ -6,19 +6,24 @@
 //! key names its record, so that a record is found again by whoever asks for
 //! the same thing.
 
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use remanent_network::tensors::{Arrays, Tensors};
 use remanent_perceptron::parameters::ParameterError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::atomic::{self, FileError};
 use crate::run::{Silent, Watcher};
 use crate::sealed::{self, SealError};
+
+const CHECKPOINT: &str = "checkpoint";
 
 /// How often a cell under way is saved unless the store is told otherwise: seldom enough to cost
 /// nothing, and often enough that losing it does not hurt.
@@ -26,6 +31,7 @@ pub const CHECKPOINT_EVERY: Duration = Duration::from_secs(10);
 
 pub(crate) const RECORDS: &str = "records";
 pub(crate) const CHECKPOINTS: &str = "checkpoints";
+pub(crate) const MODELS: &str = "models";
 
 /// A piece of work which is named by its parameters.
 pub trait Cell: Sync {
@@ -76,6 +82,8 @@ pub struct Context<'a> {
     saved: Instant,
     /// Seconds used before the checkpoint from which this run continues.
     seconds_before: f64,
+    /// Seconds of these that the cell counts as steps.
+    step_seconds: f64,
 }
 
 impl<'a> Context<'a> {
@@ -88,7 +96,18 @@ impl<'a> Context<'a> {
     ) -> Self {
         let now = Instant::now();
         let (started, saved) = (now, now);
-        Self { place, watcher, interrupt, halt, every, started, saved, seconds_before: 0.0 }
+        let (seconds_before, step_seconds) = (0.0, 0.0);
+        Self {
+            place,
+            watcher,
+            interrupt,
+            halt,
+            every,
+            started,
+            saved,
+            seconds_before,
+            step_seconds,
+        }
     }
 
     /// A context without a store: nothing is loaded and nothing is saved.
@@ -137,6 +156,88 @@ impl<'a> Context<'a> {
         if self.interrupted() { Err(Stopped::Interrupted) } else { Ok(()) }
     }
 
+    /// Like [`load`](Self::load), for a cell whose state is mostly arrays.
+    pub fn load_arrays(&mut self) -> Option<(Value, Tensors)> {
+        let place = self.place?;
+        let bytes = match fs::read(&place.arrays) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => {
+                let error = FileError::new("read", &place.arrays)(error);
+                self.notice(&format!("{error}; the cell starts from the beginning"));
+                return None;
+            }
+            Ok(bytes) => bytes,
+        };
+        let found = Tensors::decode(&bytes, CHECKPOINT).map_err(|error| error.to_string());
+        let found = found.and_then(|(mut about, tensors)| {
+            if about["key"] == place.key {
+                let seconds = [&about["seconds"], &about["step_seconds"]].map(Value::as_f64);
+                Ok((seconds.map(Option::unwrap_or_default), about["state"].take(), tensors))
+            } else {
+                Err(format!("its key is {}", about["key"]))
+            }
+        });
+        match found {
+            Ok(([seconds, steps], state, tensors)) => {
+                (self.seconds_before, self.step_seconds) = (seconds, steps);
+                Some((state, tensors))
+            }
+            Err(reason) => {
+                self.refuse(&reason);
+                None
+            }
+        }
+    }
+
+    /// Sets a checkpoint aside that cannot be used, and says why.
+    pub fn refuse(&self, reason: &str) {
+        let Some(place) = self.place else { return };
+        let path = place.arrays.display();
+        let aside = match atomic::set_aside(&place.arrays) {
+            Ok(aside) => format!("it is kept as {}", aside.display()),
+            Err(error) => error.to_string(),
+        };
+        self.notice(&format!(
+            "the checkpoint {path} cannot be used: {reason}; {aside}, and the cell starts from \
+             the beginning"
+        ));
+    }
+
+    /// Like [`save`](Self::save), for a cell whose state is mostly arrays.
+    pub fn save_arrays(&mut self, state: &Value, arrays: &Arrays<'_>) -> Result<(), Stopped> {
+        if let Some(place) = self.place {
+            let about = json!({
+                "key": place.key,
+                "seconds": self.seconds(),
+                "step_seconds": self.step_seconds,
+                "state": state,
+            });
+            arrays.write(&place.arrays, CHECKPOINT, &about)?;
+        }
+        self.saved = Instant::now();
+        if self.interrupted() { Err(Stopped::Interrupted) } else { Ok(()) }
+    }
+
+    /// Where the cell's arrays are saved, if they are and have been.
+    pub fn last_arrays(&self) -> Option<&Path> {
+        self.place.map(|place| place.arrays.as_path()).filter(|path| path.exists())
+    }
+
+    /// Where the cell leaves a model, if anywhere.
+    pub fn model(&self) -> Option<&Path> {
+        self.place.map(|place| place.model.as_path())
+    }
+
+    /// Counts time as spent on steps.
+    pub fn add_step_seconds(&mut self, seconds: f64) {
+        self.step_seconds += seconds;
+    }
+
+    /// Seconds that were counted as spent on steps.
+    pub(crate) fn step_seconds(&self) -> f64 {
+        self.step_seconds
+    }
+
     /// Tells the watcher that work was done.
     pub fn advance(&self, units: u64) {
         self.watcher.advance(units);
@@ -165,6 +266,9 @@ pub(crate) struct Place {
     pub(crate) hash: String,
     pub(crate) record: PathBuf,
     pub(crate) checkpoint: PathBuf,
+    /// A checkpoint of arrays.
+    pub(crate) arrays: PathBuf,
+    pub(crate) model: PathBuf,
 }
 
 impl Place {
@@ -173,7 +277,16 @@ impl Place {
         let name = format!("{hash}.json");
         let record = directory.join(RECORDS).join(&name);
         let checkpoint = directory.join(CHECKPOINTS).join(name);
-        Self { key, hash, record, checkpoint }
+        let name = format!("{hash}.safetensors");
+        let arrays = directory.join(CHECKPOINTS).join(&name);
+        let model = directory.join(MODELS).join(name);
+        Self { key, hash, record, checkpoint, arrays, model }
+    }
+
+    /// Removes the checkpoints of a cell that is done.
+    pub(crate) fn clear(&self) -> Result<(), FileError> {
+        atomic::remove(&self.checkpoint)?;
+        atomic::remove(&self.arrays)
     }
 }
 

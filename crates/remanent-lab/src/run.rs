@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::atomic::{self, FileError};
+use crate::atomic::FileError;
 use crate::cell::{self, Cell, Context, Entry, Place, Stopped};
 use crate::sealed::{self, SealError};
 use crate::store::{self, Store, StoreError};
@@ -92,7 +92,7 @@ impl Store {
             if found.is_some() {
                 watcher.advance(cells[i].work());
                 // There is one if the program was killed between a record and its last rites.
-                atomic::remove(&place.checkpoint)?;
+                place.clear()?;
             }
             records.push(found);
         }
@@ -156,8 +156,8 @@ impl Store {
                 ))
             })?;
         sealed::write(&place.record, "record", &Entry { key: &place.key, value: &record })?;
-        atomic::remove(&place.checkpoint)?;
-        self.times.append(&place.hash, context.seconds())?;
+        place.clear()?;
+        self.times.append(&place.hash, context.seconds(), context.step_seconds())?;
         Ok(record)
     }
 
@@ -182,7 +182,7 @@ impl Store {
                 found => usable && matches!(found, Ok(Some(_))),
             };
             if found {
-                survey.seconds[i] = times.get(&place.hash).copied();
+                survey.seconds[i] = times.get(&place.hash).map(|time| time.seconds);
             } else if first[i] == i {
                 survey.missing.push(i);
             }

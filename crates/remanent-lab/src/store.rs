@@ -3,7 +3,8 @@
 //! ```text
 //! experiment.json       the marker: kind and configuration of the run
 //! records/<cell>.json   what is done
-//! checkpoints/<cell>.json   what is under way
+//! checkpoints/<cell>.json   what is under way (.safetensors if it is mostly arrays)
+//! models/<cell>.safetensors   what a cell leaves besides its record
 //! times.csv             how long it took
 //! lock                  held by the program that works here
 //! ```
@@ -24,13 +25,13 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::atomic::{self, FileError};
-use crate::cell::{CHECKPOINT_EVERY, CHECKPOINTS, Cell, Place, RECORDS};
+use crate::cell::{CHECKPOINT_EVERY, CHECKPOINTS, Cell, MODELS, Place, RECORDS};
 use crate::sealed::{self, SealError, VERSION};
 use crate::times::Times;
 
 const MARKER: &str = "experiment.json";
 const LOCK: &str = "lock";
-const FOLDERS: [&str; 2] = [RECORDS, CHECKPOINTS];
+const FOLDERS: [&str; 3] = [RECORDS, CHECKPOINTS, MODELS];
 pub(crate) const TIMES: &str = "times.csv";
 
 /// Why a directory cannot be used for a run.
@@ -176,7 +177,17 @@ impl Store {
 
     /// How long a cell with a record took, all its parts together if it was interrupted.
     pub fn seconds<C: Cell>(&self, cell: &C) -> Option<f64> {
-        self.times.get(&self.place(cell).hash)
+        self.times.get(&self.place(cell).hash).map(|time| time.seconds)
+    }
+
+    /// The part of these seconds that the cell counted as spent on steps.
+    pub fn step_seconds<C: Cell>(&self, cell: &C) -> Option<f64> {
+        self.times.get(&self.place(cell).hash).and_then(|time| time.steps)
+    }
+
+    /// Where a cell leaves its model.
+    pub fn model<C: Cell>(&self, cell: &C) -> PathBuf {
+        self.place(cell).model
     }
 
     pub(crate) fn place<C: Cell>(&self, cell: &C) -> Place {
@@ -268,9 +279,10 @@ impl Drop for Lock {
     }
 }
 
-/// Whether a name is that of a record or checkpoint, damaged or not.
+/// Whether a name is that of a record, checkpoint or model, damaged or not.
 fn is_entry(name: &str) -> bool {
-    name.split_once(".json").is_some_and(|(hash, end)| {
+    let parts = name.split_once(".json").or_else(|| name.split_once(".safetensors"));
+    parts.is_some_and(|(hash, end)| {
         hash.len() == 32
             && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
             && (end.is_empty() || end.starts_with(".damaged"))
@@ -346,7 +358,7 @@ mod tests {
     #[test]
     fn only_names_that_a_store_gives_are_its_own() {
         let hash = "0123456789abcdef0123456789abcdef";
-        for end in [".json", ".json.damaged", ".json.damaged-2"] {
+        for end in [".json", ".json.damaged", ".json.damaged-2", ".safetensors"] {
             assert!(is_entry(&format!("{hash}{end}")), "{end}");
         }
         for name in ["notes.json", hash, &format!("{hash}.json.bak"), &format!("{hash}0.json")] {

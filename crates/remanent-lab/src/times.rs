@@ -11,11 +11,20 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::atomic::FileError;
 
+/// What a cell took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Time {
+    /// All of it.
+    pub(crate) seconds: f64,
+    /// The part that it counted as spent on steps, if it counted.
+    pub(crate) steps: Option<f64>,
+}
+
 /// The times of a run, open for appending.
 #[derive(Debug)]
 pub(crate) struct Times {
     path: PathBuf,
-    state: Mutex<(File, HashMap<String, f64>)>,
+    state: Mutex<(File, HashMap<String, Time>)>,
 }
 
 impl Times {
@@ -26,7 +35,7 @@ impl Times {
         let write = || {
             let mut file = OpenOptions::new().append(true).create(true).open(path)?;
             if text.is_empty() {
-                file.write_all(b"cell,seconds\n")?;
+                file.write_all(b"cell,seconds,step_seconds\n")?;
             } else if !text.ends_with('\n') {
                 // A killed program cut its last line: `12.3` may have been `12.345`. This makes a
                 // line of it that is no number.
@@ -39,22 +48,24 @@ impl Times {
     }
 
     /// Adds a line.
-    pub(crate) fn append(&self, hash: &str, seconds: f64) -> Result<(), FileError> {
+    pub(crate) fn append(&self, hash: &str, seconds: f64, steps: f64) -> Result<(), FileError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let line = format!("{hash},{seconds:.6}\n");
+        let steps = (steps > 0.0).then_some(steps);
+        let shown = steps.map_or(String::new(), |steps| format!("{steps:.6}"));
+        let line = format!("{hash},{seconds:.6},{shown}\n");
         state.0.write_all(line.as_bytes()).map_err(FileError::new("write", &self.path))?;
-        state.1.insert(hash.to_owned(), seconds);
+        state.1.insert(hash.to_owned(), Time { seconds, steps });
         Ok(())
     }
 
-    /// The seconds of a cell.
-    pub(crate) fn get(&self, hash: &str) -> Option<f64> {
+    /// What a cell took.
+    pub(crate) fn get(&self, hash: &str) -> Option<Time> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).1.get(hash).copied()
     }
 }
 
 /// The times in a file, which is left as it is; none if it does not exist.
-pub(crate) fn read(path: &Path) -> Result<HashMap<String, f64>, FileError> {
+pub(crate) fn read(path: &Path) -> Result<HashMap<String, Time>, FileError> {
     Ok(parse(&text(path)?))
 }
 
@@ -66,10 +77,15 @@ fn text(path: &Path) -> Result<String, FileError> {
 }
 
 /// The last entry of each cell counts. A line that is not whole, or that makes no sense, does not.
-fn parse(text: &str) -> HashMap<String, f64> {
+fn parse(text: &str) -> HashMap<String, Time> {
     text.split_inclusive('\n')
         .filter_map(|line| line.strip_suffix('\n')?.split_once(','))
-        .filter_map(|(hash, seconds)| Some((hash.to_owned(), seconds.parse().ok()?)))
+        .filter_map(|(hash, times)| {
+            // Files of earlier versions have one number.
+            let (seconds, steps) = times.split_once(',').unwrap_or((times, ""));
+            let steps = if steps.is_empty() { None } else { Some(steps.parse().ok()?) };
+            Some((hash.to_owned(), Time { seconds: seconds.parse().ok()?, steps }))
+        })
         .collect()
 }
 
@@ -82,19 +98,21 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("times.csv");
         let times = Times::open(&path).unwrap();
-        times.append("a", 1.5).unwrap();
-        times.append("a", 2.5).unwrap();
-        times.append("b", 12.345).unwrap();
+        times.append("a", 1.5, 0.0).unwrap();
+        times.append("a", 2.5, 1.0).unwrap();
+        times.append("b", 12.345, 0.0).unwrap();
         drop(times);
         let whole = fs::read_to_string(&path).unwrap();
         fs::write(&path, &whole[..whole.len() - 4]).unwrap();
 
         let times = Times::open(&path).unwrap();
-        assert_eq!((times.get("a"), times.get("b")), (Some(2.5), None));
-        times.append("c", 3.0).unwrap();
+        let of_a = Time { seconds: 2.5, steps: Some(1.0) };
+        assert_eq!((times.get("a"), times.get("b")), (Some(of_a), None));
+        times.append("c", 3.0, 0.0).unwrap();
         drop(times);
         let seconds = read(&path).unwrap();
         assert_eq!(seconds.len(), 2);
-        assert_eq!((seconds["a"], seconds["c"]), (2.5, 3.0));
+        assert_eq!((seconds["a"].seconds, seconds["c"].seconds), (2.5, 3.0));
+        assert_eq!(parse("d,4.5\n")["d"], Time { seconds: 4.5, steps: None });
     }
 }

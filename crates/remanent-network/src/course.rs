@@ -31,8 +31,7 @@ pub enum Event {
     Step,
     /// A step was made, the last of an epoch.
     Epoch,
-    /// A step was made, the last of a phase. The learner is told of it by the next call, or by
-    /// [`Course::finish_phase`].
+    /// A step was made, the last of a phase. The learner is told of it by the next call.
     Phase,
     /// There was nothing left to do.
     End,
@@ -127,11 +126,27 @@ impl<'a> Course<'a> {
         self.phases.iter().map(steps).sum()
     }
 
+    /// Whether the next step is the last of an epoch.
+    pub fn is_at_last_step(&self) -> bool {
+        let left = |phase: &Phase<'_>| {
+            phase.examples().saturating_sub(self.position.batch * self.parameters.batch)
+        };
+        let phase = match self.is_at_end_of_phase() {
+            true => self.phases.get(self.position.phase + 1),
+            false => self.phases.get(self.position.phase),
+        };
+        phase.is_some_and(|phase| left(phase) <= self.parameters.batch)
+    }
+
+    /// Whether a phase is done, and the next has not begun.
+    pub fn is_at_end_of_phase(&self) -> bool {
+        let phase = self.phases.get(self.position.phase);
+        phase.is_some_and(|phase| self.position.epoch == phase.epochs)
+    }
+
     /// Makes one step.
     pub fn advance(&mut self) -> Result<Event, Diverged> {
-        if self.position.phase < self.phases.len()
-            && self.position.epoch == self.phases[self.position.phase].epochs
-        {
+        if self.is_at_end_of_phase() {
             self.finish_phase();
         }
         let Some(phase) = self.phases.get(self.position.phase) else {
@@ -185,7 +200,7 @@ impl<'a> Course<'a> {
     }
 
     /// Ends the phase that is done: a learner that must know is told.
-    pub fn finish_phase(&mut self) {
+    fn finish_phase(&mut self) {
         let phase = &self.phases[self.position.phase];
         if self.parameters.sees_switches() && self.position.phase + 1 < self.phases.len() {
             self.trainer.end_task(&phase.views[0], self.seed, self.trial, self.position.phase);

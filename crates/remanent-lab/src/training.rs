@@ -1,0 +1,25 @@
+//! Networks that learn a stream of tasks: from a configuration to accuracies,
+//! forgetting and uncertainty, with their errors over seeds.
+//!
+//! ```text
+//! Training::from_table ─▶ Material::load ─▶ Trial (a cell) ─▶ TrialRecord
+//!                      ─▶ TrainingSummary ─▶ summary.json, tables, figures
+//! ```
+
+mod cell;
+mod config;
+mod figures;
+mod history;
+mod material;
+mod presets;
+mod summary;
+mod tables;
+
+pub use cell::Trial;
+pub use config::{KEYS, Training, TrainingError};
+pub use figures::figure;
+pub use history::{EpochRow, PhaseEnd, TrialRecord};
+pub use material::Material;
+pub use presets::{PRESETS, Preset};
+pub use summary::{Mean, PredictorSummary, TrainingSummary, summarise};
+pub use tables::{accuracy_table, epoch_table, summary_table};

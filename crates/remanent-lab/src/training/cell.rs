@@ -1,0 +1,317 @@
+//! One trial: the piece of a training that is computed alone.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use remanent_data::dataset::View;
+use remanent_network::course::{Course, Event};
+use remanent_network::metrics;
+use remanent_network::model;
+use remanent_network::network::Weights;
+use remanent_network::predictor::{Predictor, predict, test_stream};
+use remanent_network::trainer::Diverged;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::training::config::Training;
+use crate::training::history::{EpochRow, PhaseEnd, Signs, TrialRecord, divergence};
+use crate::training::material::Material;
+use crate::{Cell, Context, Stopped};
+
+/// A trial of a training.
+pub struct Trial<'a> {
+    /// The case.
+    pub training: &'a Training,
+    /// Its images.
+    pub material: &'a Material,
+    /// The seed of all trials.
+    pub seed: u64,
+    /// The number of the trial, from 0.
+    pub trial: u32,
+}
+
+/// What a checkpoint holds besides the arrays.
+#[derive(Serialize, Deserialize)]
+struct State {
+    course: Value,
+    record: TrialRecord,
+    /// Signs of the weights when the epoch under way began.
+    signs: Vec<String>,
+}
+
+impl Trial<'_> {
+    /// Steps of the whole trial.
+    pub fn steps(&self) -> u64 {
+        let tasks = self.material.tasks(self.seed, self.trial);
+        let epochs = &self.training.epochs;
+        let batch = self.training.parameters.batch;
+        let images = |task| self.training.train_view(task).map_or(0, |view| view.len());
+        let counts: Vec<usize> = tasks.iter().map(images).collect();
+        if self.training.parameters.learner == remanent_network::learner::Learner::Joint {
+            return (counts.iter().sum::<usize>().div_ceil(batch) * epochs[0]) as u64;
+        }
+        let of = |(t, count): (usize, &usize)| {
+            (count.div_ceil(batch) * epochs[t.min(epochs.len() - 1)]) as u64
+        };
+        counts.iter().enumerate().map(of).sum()
+    }
+}
+
+impl Cell for Trial<'_> {
+    type Record = TrialRecord;
+
+    fn key(&self) -> Value {
+        json!({
+            "training": self.training.to_json(),
+            "data": self.material.fingerprint(),
+            "seed": self.seed,
+            "trial": self.trial,
+        })
+    }
+
+    fn work(&self) -> u64 {
+        self.steps()
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<TrialRecord, Stopped> {
+        let failed = |error: &dyn std::fmt::Display| Stopped::Failed(error.to_string());
+        let tasks = self.material.tasks(self.seed, self.trial);
+        let train: Vec<View<'_>> = tasks
+            .iter()
+            .map(|task| self.training.train_view(task))
+            .collect::<Result<_, _>>()
+            .map_err(|error| failed(&error))?;
+        let test: Vec<View<'_>> = tasks
+            .iter()
+            .map(|task| self.training.test_view(task))
+            .collect::<Result<_, _>>()
+            .map_err(|error| failed(&error))?;
+        let mut run = Run::begin(self, &train, &test, context);
+        context.advance(run.course.trainer.steps);
+        run.complete(context)?;
+        if let Some(path) = context.model() {
+            model::write(path, &run.course.trainer.network, &self.key())?;
+        }
+        Ok(run.record)
+    }
+}
+
+/// A trial under way.
+struct Run<'a> {
+    trial: &'a Trial<'a>,
+    course: Course<'a>,
+    test: &'a [View<'a>],
+    record: TrialRecord,
+    signs: Signs,
+}
+
+impl<'a> Run<'a> {
+    /// From the checkpoint, or from the beginning.
+    fn begin(
+        trial: &'a Trial<'a>,
+        train: &[View<'a>],
+        test: &'a [View<'a>],
+        context: &mut Context<'_>,
+    ) -> Self {
+        let Trial { training, material, seed, trial: number } = trial;
+        let start = || {
+            Course::new(
+                &training.parameters,
+                train,
+                &training.epochs,
+                material.classes(),
+                *seed,
+                *number,
+            )
+        };
+        let mut course = start();
+        if let Some((state, arrays)) = context.load_arrays() {
+            let state = State::deserialize(state).map_err(|error| error.to_string());
+            let restored = state.and_then(|state| {
+                let signs = Signs::from_hex(&state.signs).ok_or("its signs cannot be read")?;
+                course.restore(&state.course, arrays).map_err(|error| error.to_string())?;
+                Ok((state.record, signs))
+            });
+            match restored {
+                Ok((record, signs)) => return Self { trial, course, test, record, signs },
+                Err(reason) => {
+                    context.refuse(&reason);
+                    course = start();
+                }
+            }
+        }
+        let signs = Signs::of(&course.trainer.network);
+        let record = TrialRecord { instructions: instructions().into(), ..Default::default() };
+        Self { trial, course, test, record, signs }
+    }
+
+    fn complete(&mut self, context: &mut Context<'_>) -> Result<(), Stopped> {
+        if self.record.initial.scores.is_empty() {
+            let beta = self.trial.training.parameters.beta.at(0, 0, self.course.epochs()) as f32;
+            self.course.trainer.network.set_beta(beta);
+            self.record.initial = self.measure(0, context)?;
+        }
+        loop {
+            self.catch_up(context)?;
+            let before = self.before_last_step();
+            let started = Instant::now();
+            let event = self.course.advance().map_err(|error| self.report(&error, context))?;
+            context.add_step_seconds(started.elapsed().as_secs_f64());
+            match event {
+                Event::End => return Ok(()),
+                Event::Step => (),
+                Event::Epoch | Event::Phase => self.end_epoch(before.as_deref()),
+            }
+            context.advance(1);
+            self.record.steps = self.course.trainer.steps;
+            if event == Event::Phase || context.due() {
+                self.save(context)?;
+            }
+        }
+    }
+
+    /// θ before the step, if that is the last of an epoch.
+    fn before_last_step(&self) -> Option<Vec<Vec<f32>>> {
+        let network = &self.course.trainer.network;
+        let wanted = self.course.is_at_last_step() && network.weights == Weights::Field;
+        wanted.then(|| network.layers.iter().map(|layer| layer.theta.clone()).collect())
+    }
+
+    fn report(&self, error: &Diverged, context: &Context<'_>) -> Stopped {
+        let saved = match context.last_arrays() {
+            Some(path) => format!("the last good checkpoint is {}", path.display()),
+            None => "there is no checkpoint yet".into(),
+        };
+        let trial = self.trial.trial;
+        Stopped::Failed(format!("trial {trial}: {error}; {saved}"))
+    }
+
+    /// Adds the row of an epoch, still without accuracies.
+    fn end_epoch(&mut self, before: Option<&[Vec<f32>]>) {
+        let network = &self.course.trainer.network;
+        let signs = Signs::of(network);
+        let (sum, count) = self.course.epoch_loss;
+        let (divergence, divergence_by_variance) =
+            before.map_or((0.0, Vec::new()), |before| divergence(network, before));
+        self.record.epochs.push(EpochRow {
+            epoch: self.course.epochs_done(),
+            task: self.course.position.phase + 1,
+            beta: f64::from(network.beta),
+            loss: sum / count as f64,
+            output_scale: f64::from(network.log_scale.exp()),
+            uncertainty: network.uncertainty(),
+            flip_ratio: signs.differences(&self.signs, network),
+            divergence,
+            divergence_by_variance,
+            accuracy: BTreeMap::new(),
+        });
+        self.signs = signs;
+    }
+
+    /// Measures what was not measured when the epoch ended: now, or before an interruption.
+    fn catch_up(&mut self, context: &mut Context<'_>) -> Result<(), Stopped> {
+        let Some(row) = self.record.epochs.last() else { return Ok(()) };
+        let (epoch, phase) = (row.epoch, row.task - 1);
+        let ended = self.course.position.phase == phase && self.course.is_at_end_of_phase();
+        if ended && self.record.ends.len() == phase {
+            let end = self.measure(epoch, context)?;
+            let seen = self.seen(phase);
+            let accuracy = |scores: &Vec<metrics::Scores>| {
+                scores[..seen].iter().map(|score| score.accuracy).collect()
+            };
+            let accuracies = end.scores.iter().map(|(p, s)| (*p, accuracy(s))).collect();
+            if let Some(row) = self.record.epochs.last_mut() {
+                row.accuracy = accuracies;
+            }
+            self.record.ends.push(end);
+        } else if row.accuracy.is_empty() && !ended && self.trial.training.every_epoch {
+            let mut accuracies = BTreeMap::new();
+            let seen = self.seen(phase);
+            for &predictor in &self.trial.training.predictors {
+                self.pause(context)?;
+                let accuracy = |s: metrics::Scores| s.accuracy;
+                let scores = self.scores(predictor, &self.test[..seen], epoch);
+                accuracies.insert(predictor, scores.into_iter().map(accuracy).collect());
+            }
+            if let Some(row) = self.record.epochs.last_mut() {
+                row.accuracy = accuracies;
+            }
+        }
+        Ok(())
+    }
+
+    /// Number of tasks that have been learned, or are being learned.
+    fn seen(&self, phase: usize) -> usize {
+        if self.course.phases() == 1 { self.test.len() } else { phase + 1 }
+    }
+
+    /// Everything about the network of now.
+    fn measure(&self, epoch: usize, context: &mut Context<'_>) -> Result<PhaseEnd, Stopped> {
+        let mut end = PhaseEnd::default();
+        for predictor in Predictor::ALL {
+            self.pause(context)?;
+            let mut views = self.test.to_vec();
+            views.extend(self.trial.material.ood());
+            let answers = self.answers(predictor, &views, epoch);
+            let scores = answers.iter().zip(self.test);
+            let scores = scores.map(|(answers, view)| metrics::scores(answers, view)).collect();
+            end.scores.insert(predictor, scores);
+            if let [known @ .., unknown] = &answers[..]
+                && views.len() > self.test.len()
+            {
+                let seen = if epoch == 0 { known.len() } else { self.seen(self.course.position.phase) };
+                let inside: Vec<f64> =
+                    known[..seen].iter().flat_map(|answers| answers.confidences()).collect();
+                let area = metrics::auc(&inside, &unknown.confidences());
+                end.ood_auc.insert(predictor, area);
+            }
+        }
+        Ok(end)
+    }
+
+    fn scores(
+        &self,
+        predictor: Predictor,
+        views: &[View<'_>],
+        epoch: usize,
+    ) -> Vec<metrics::Scores> {
+        let answers = self.answers(predictor, views, epoch);
+        answers.iter().zip(views).map(|(answers, view)| metrics::scores(answers, view)).collect()
+    }
+
+    fn answers(
+        &self,
+        predictor: Predictor,
+        views: &[View<'_>],
+        epoch: usize,
+    ) -> Vec<remanent_network::predictor::Probabilities> {
+        let network = &self.course.trainer.network;
+        let stream = test_stream(self.trial.seed, self.trial.trial, epoch);
+        predict(network, views, predictor, self.trial.training.draws, stream)
+    }
+
+    /// Saves and stops if that is asked for.
+    fn pause(&self, context: &mut Context<'_>) -> Result<(), Stopped> {
+        if context.interrupted() { self.save(context) } else { Ok(()) }
+    }
+
+    fn save(&self, context: &mut Context<'_>) -> Result<(), Stopped> {
+        let (course, arrays) = self.course.save();
+        let state = State { course, record: self.record.clone(), signs: self.signs.to_hex() };
+        context.save_arrays(&json!(state), &arrays)
+    }
+}
+
+/// The instruction set that products of matrices use here.
+fn instructions() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if std::arch::is_x86_feature_detected!("avx512f") {
+            return "avx512";
+        }
+        if std::arch::is_x86_feature_detected!("fma") {
+            return "avx2";
+        }
+    }
+    std::env::consts::ARCH
+}

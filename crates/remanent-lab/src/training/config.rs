@@ -1,0 +1,347 @@
+//! A training as a configuration states it: keys, defaults of each learner, checks.
+
+use remanent_data::stream::{StreamError, StreamSpec};
+use remanent_network::architecture::{Activation, Normalisation};
+use remanent_network::learner::{Anchor, Fisher, Form, Learner, Optimizer, Parameters};
+use remanent_network::parameters::{ParameterError, within};
+use remanent_network::predictor::Predictor;
+use remanent_network::schedule::BetaSchedule;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use thiserror::Error;
+use toml::Table;
+
+use crate::config;
+use crate::training::presets::{PRESETS, Preset};
+use crate::values::{self, ValueError};
+
+/// All keys of a training.
+pub const KEYS: [&str; 29] = [
+    "preset", "stream", "learner", "hidden", "epochs", "batch", "lr", "train_images", "validation",
+    "test_images", "beta_schedule", "anchor", "gamma", "gamma_step", "gamma_task", "fisher",
+    "form", "meta", "optimizer", "adam", "spread", "activation", "normalisation", "output_scale",
+    "learned_scale", "predictor", "draws", "evaluate", "ood",
+];
+
+/// Raised whenever the same parameters give other numbers than before, so that records of
+/// an earlier program are not taken for those of this one.
+const REVISION: u32 = 1;
+
+/// Why a configuration is no training.
+#[derive(Debug, Error)]
+pub enum TrainingError {
+    /// A value of the wrong kind.
+    #[error(transparent)]
+    Value(#[from] ValueError),
+    /// A number out of range.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// A stream that is not understood, or whose data is not there.
+    #[error(transparent)]
+    Stream(#[from] StreamError),
+    /// No such preset.
+    #[error("there is no preset '{name}'; the presets are {list}{near}")]
+    Preset {
+        /// What was asked for.
+        name: String,
+        /// Those there are.
+        list: String,
+        /// `; did you mean …?`
+        near: String,
+    },
+    /// Something else that makes no sense.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// One case: the stream, the learner, and what is measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Training {
+    /// The tasks, e.g. `permuted:mnist:5`.
+    pub stream: String,
+    /// How many of the first training images are used; all if none.
+    pub train_images: Option<usize>,
+    /// How many of the last training images are held back and tested on, instead of the test set.
+    pub validation: Option<usize>,
+    /// How many of the first test images are used; all if none.
+    pub test_images: Option<usize>,
+    /// Epochs of each task, or of all.
+    pub epochs: Vec<usize>,
+    /// Network and learner.
+    pub parameters: Parameters,
+    /// Predictors that are asked after every epoch; after every task all four are.
+    pub predictors: Vec<Predictor>,
+    /// Passes or sampled networks of the predictors that average.
+    pub draws: usize,
+    /// Whether anything is measured between the ends of tasks.
+    pub every_epoch: bool,
+    /// Images that no task has, to be told from those of the tasks: a dataset.
+    pub ood: Option<String>,
+}
+
+impl Training {
+    /// Reads and checks a case. A preset lies under what the table says itself.
+    pub fn from_table(table: &Table) -> Result<Self, TrainingError> {
+        let table = &with_preset(table)?;
+        let learner: Learner = word(table, "learner", &LEARNERS)?.unwrap_or(Learner::Vcl);
+        let parameters = read_parameters(table, learner)?;
+        let stream = table.get("stream").and_then(toml::Value::as_str).ok_or_else(|| {
+            TrainingError::Other(
+                "stream is missing; state the tasks, e.g. --stream permuted:mnist:5, or \
+                 --stream permuted:digits:3, which needs no data"
+                    .into(),
+            )
+        })?;
+        let epochs = values::counts(table, "epochs")?.unwrap_or(vec![5]);
+        for &count in &epochs {
+            let ok = (1..=1_000_000).contains(&count);
+            within("epochs", count as f64, ok, "from 1 to 1000000")?;
+        }
+        let draws = values::count(table, "draws")?.unwrap_or(8);
+        within("draws", draws as f64, (1..=10_000).contains(&draws), "from 1 to 10000")?;
+        let predictors = match read_words::<Predictor>(table, "predictor", &PREDICTORS)? {
+            list if list.is_empty() => vec![Predictor::Stochastic, Predictor::Hard],
+            list => list,
+        };
+        let every_epoch = values::word(table, "evaluate", &["epoch", "task"])? != Some("task");
+        let ood = table.get("ood").and_then(toml::Value::as_str).map(str::to_owned);
+        Ok(Self {
+            stream: stream.to_owned(),
+            train_images: values::count(table, "train_images")?,
+            validation: values::count(table, "validation")?,
+            test_images: values::count(table, "test_images")?,
+            epochs,
+            parameters,
+            predictors,
+            draws,
+            every_epoch,
+            ood,
+        })
+    }
+
+    /// Fails unless it makes sense for a stream of so many tasks.
+    pub fn check(&self, tasks: usize) -> Result<(), TrainingError> {
+        let given = self.epochs.len();
+        let joint = self.parameters.learner == Learner::Joint;
+        let phases = if joint { 1 } else { tasks };
+        if given != 1 && given != phases {
+            let what = if joint { "all tasks at once need one".into() } else {
+                format!("{tasks} tasks need one or {tasks}")
+            };
+            return Err(TrainingError::Other(format!("epochs has {given} values, but {what}")));
+        }
+        let total = (0..phases).map(|t| self.epochs[t.min(given - 1)]).sum();
+        Ok(self.parameters.check(phases, total)?)
+    }
+
+    /// The stream, as it is written.
+    pub fn spec(&self) -> Result<StreamSpec, TrainingError> {
+        Ok(StreamSpec::read(&self.stream)?)
+    }
+
+    /// Everything the results depend on, defaults included.
+    pub fn to_json(&self) -> Value {
+        let mut value = json!({
+            "revision": REVISION,
+            "stream": self.stream,
+            "train_images": self.train_images,
+            "validation": self.validation,
+            "test_images": self.test_images,
+            "epochs": self.epochs,
+            "predictor": self.predictors,
+            "draws": self.draws,
+            "evaluate": if self.every_epoch { "epoch" } else { "task" },
+            "ood": self.ood,
+        });
+        if let (Value::Object(all), Value::Object(own)) = (&mut value, json!(self.parameters)) {
+            all.extend(own);
+        }
+        value
+    }
+}
+
+fn with_preset(table: &Table) -> Result<Table, TrainingError> {
+    let Some(value) = table.get("preset") else { return Ok(table.clone()) };
+    let name = value.as_str().unwrap_or_default();
+    let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+    let preset = Preset::find(name).ok_or_else(|| TrainingError::Preset {
+        name: name.to_owned(),
+        list: names.join(", "),
+        near: config::nearest(name, &names)
+            .map_or_else(String::new, |near| format!("; did you mean '{near}'?")),
+    })?;
+    let mut merged = preset.table();
+    config::merge(&mut merged, table.clone());
+    Ok(merged)
+}
+
+const LEARNERS: [&str; 5] = ["vcl", "ewc", "metaplasticity", "ste", "joint"];
+const PREDICTORS: [&str; 4] = ["stochastic", "mean_field", "sampled", "hard"];
+
+/// A word that stands for one of the values of a type.
+fn word<T: DeserializeOwned>(
+    table: &Table,
+    key: &str,
+    known: &[&str],
+) -> Result<Option<T>, TrainingError> {
+    let Some(word) = values::word(table, key, known)? else { return Ok(None) };
+    let value = serde_json::from_value(json!(word));
+    value.map(Some).map_err(|error| TrainingError::Other(error.to_string()))
+}
+
+/// One word or several, as a list or with commas between.
+fn read_words<T: DeserializeOwned>(
+    table: &Table,
+    key: &str,
+    known: &[&str],
+) -> Result<Vec<T>, TrainingError> {
+    let texts: Vec<toml::Value> = match table.get(key) {
+        None => return Ok(Vec::new()),
+        Some(toml::Value::Array(list)) => list.clone(),
+        Some(toml::Value::String(text)) => {
+            text.split(',').map(|part| part.trim().replace('-', "_").into()).collect()
+        }
+        Some(value) => vec![value.clone()],
+    };
+    let mut words = Vec::new();
+    for text in texts {
+        let one = Table::from_iter([(key.to_owned(), text)]);
+        words.extend(word(&one, key, known)?);
+    }
+    Ok(words)
+}
+
+fn read_parameters(table: &Table, learner: Learner) -> Result<Parameters, TrainingError> {
+    let default = Parameters::of(learner);
+    refuse_meaningless(table, learner)?;
+    let number = |key: &str, value: f64| -> Result<f64, ValueError> {
+        Ok(values::number(table, key)?.unwrap_or(value))
+    };
+    let anchor = word(table, "anchor", &["none", "step", "task", "both"])?;
+    let anchor: Anchor = anchor.unwrap_or(default.anchor);
+    // One gamma is that of whatever anchor there is.
+    let gamma = values::number(table, "gamma")?;
+    let adam = match values::numbers(table, "adam")? {
+        None => default.adam,
+        Some(list) => list.try_into().map_err(|_| {
+            ValueError::new("adam", &table["adam"], "b1, b2 and epsilon, e.g. [0.9, 0.99, 1e-8]")
+        })?,
+    };
+    let optimizer: Option<Optimizer> = word(table, "optimizer", &["adam", "sgd"])?;
+    let form: Option<Form> = word(table, "form", &["printed", "original"])?;
+    let form = form.unwrap_or(default.form);
+    // The original modulates steps of Adam.
+    let adam_by_form = learner == Learner::Metaplasticity && form == Form::Original;
+    let usual = if adam_by_form { Optimizer::Adam } else { default.optimizer };
+    let learned_scale = match table.get("learned_scale") {
+        None => default.learned_scale,
+        Some(toml::Value::Boolean(value)) => *value,
+        Some(value) => {
+            return Err(ValueError::new("learned_scale", value, "true or false").into());
+        }
+    };
+    Ok(Parameters {
+        learner,
+        hidden: match table.get("hidden") {
+            Some(toml::Value::Array(list)) if list.is_empty() => Vec::new(),
+            _ => values::counts(table, "hidden")?.unwrap_or(default.hidden),
+        },
+        activation: word::<Activation>(table, "activation", &["relu", "sign"])?
+            .unwrap_or(default.activation),
+        normalisation: word::<Normalisation>(table, "normalisation", &["none", "layer", "batch"])?
+            .unwrap_or(default.normalisation),
+        output_scale: number("output_scale", default.output_scale)?,
+        learned_scale,
+        spread: number("spread", default.spread)?,
+        batch: values::count(table, "batch")?.unwrap_or(default.batch),
+        lr: number("lr", default.lr)?,
+        optimizer: optimizer.unwrap_or(usual),
+        adam,
+        beta: read_schedule(table)?.unwrap_or(default.beta),
+        anchor,
+        gamma_step: number("gamma_step", gamma.unwrap_or(default.gamma_step))?,
+        gamma_task: number("gamma_task", gamma.unwrap_or(default.gamma_task))?,
+        fisher: word::<Fisher>(table, "fisher", &["variance", "empirical"])?
+            .unwrap_or(default.fisher),
+        form,
+        meta: values::numbers(table, "meta")?.unwrap_or(default.meta),
+    })
+}
+
+/// β as text, a number, or a list of one for each task.
+fn read_schedule(table: &Table) -> Result<Option<BetaSchedule>, TrainingError> {
+    match table.get("beta_schedule") {
+        None => Ok(None),
+        Some(toml::Value::String(text)) => Ok(Some(text.parse()?)),
+        Some(_) => Ok(values::numbers(table, "beta_schedule")?.map(BetaSchedule::Tasks)),
+    }
+}
+
+/// A key that a learner does not have is a mistake and not to be passed over, unless a preset or
+/// a file with several learners says it: only what changes nothing but the learner's own rule.
+fn refuse_meaningless(table: &Table, learner: Learner) -> Result<(), TrainingError> {
+    let field = matches!(learner, Learner::Vcl | Learner::Ewc);
+    let refuse = |key: &str, cure: &str| {
+        Err(TrainingError::Other(format!(
+            "{key} has no meaning for the learner {}; {cure}",
+            name(learner)
+        )))
+    };
+    if !field && table.get("anchor").is_some_and(|anchor| anchor.as_str() != Some("none"))
+        && learner != Learner::Joint
+    {
+        return refuse("anchor", "it is of vcl and ewc");
+    }
+    Ok(())
+}
+
+/// The word for a learner.
+pub(crate) fn name<T: Serialize>(value: T) -> String {
+    json!(value).as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Training, String> {
+        Training::from_table(&text.parse().unwrap()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn presets_are_read_and_lie_under_the_table() {
+        for preset in PRESETS {
+            let text = format!("stream = 'permuted:digits:2'\npreset = '{}'", preset.name);
+            let training = read(&text).unwrap();
+            assert_eq!(training.stream, "permuted:digits:2");
+            assert!(!preset.table().is_empty(), "{}", preset.name);
+        }
+        let training = read("preset = 'paper-permuted'\nepochs = 7").unwrap();
+        assert_eq!((training.epochs, training.train_images), (vec![7], Some(32_000)));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_by_name() {
+        let stream = "stream = 'permuted:digits:2'\n";
+        for (text, told) in [
+            ("learner = 'vlc'", "did you mean 'vcl'?"),
+            ("preset = 'remanant'", "did you mean 'remanent'?"),
+            ("beta_schedule = 'tanh:1'", "tanh:10,0.1,2"),
+            ("predictor = 'hart'", "did you mean 'hard'?"),
+            ("adam = [0.9]", "adam"),
+            ("epochs = 0", "epochs = 0"),
+            ("draws = 0", "draws = 0"),
+            ("anchor = 'tsak'", "did you mean 'task'?"),
+            ("learner = 'ste'\nanchor = 'task'", "vcl and ewc"),
+        ] {
+            let message = read(&format!("{stream}{text}")).unwrap_err();
+            assert!(message.contains(told), "{text}: {message}");
+        }
+        assert!(read("learner = 'vcl'").unwrap_err().contains("stream is missing"));
+        let training = read(&format!("{stream}hidden = [0]")).unwrap();
+        assert!(training.check(2).unwrap_err().to_string().contains("width = 0"));
+        let training = read(&format!("{stream}epochs = [1, 2, 3]")).unwrap();
+        assert!(training.check(2).is_err());
+    }
+}

@@ -1,0 +1,112 @@
+//! Configurations with a name.
+
+use toml::Table;
+
+/// A configuration with a name.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// What `--preset` takes.
+    pub name: &'static str,
+    /// What it is for, in a sentence.
+    pub about: &'static str,
+    text: &'static str,
+}
+
+/// All of them.
+pub const PRESETS: [Preset; 7] = [
+    Preset {
+        name: "paper-permuted",
+        about: "the paper's permuted MNIST, as its published script runs it",
+        text: r#"
+            stream = "permuted:mnist:5"
+            learner = "vcl"
+            hidden = [512, 512]
+            beta_schedule = "tanh:10,0.1,2"
+            epochs = 5
+            train_images = 32000
+        "#,
+    },
+    Preset {
+        name: "paper-fashion-mnist",
+        about: "the paper's Fashion-MNIST, then MNIST",
+        text: r#"
+            stream = "sequence:fashion-mnist,mnist"
+            learner = "vcl"
+            hidden = [400, 200]
+            beta_schedule = "1,12.5"
+            meta = [0.5, 0.9]
+            epochs = 40
+        "#,
+    },
+    Preset {
+        name: "paper-mnist-fashion",
+        about: "the paper's MNIST, then Fashion-MNIST",
+        text: r#"
+            stream = "sequence:mnist,fashion-mnist"
+            learner = "vcl"
+            hidden = [400, 200]
+            beta_schedule = "1,17.5"
+            meta = [0.5, 0.7]
+            epochs = 40
+        "#,
+    },
+    Preset {
+        name: "metaplasticity-2021",
+        about: "metaplasticity as its authors have it: Adam's step modulated, signs, batch norm",
+        text: r#"
+            learner = "metaplasticity"
+            form = "original"
+            optimizer = "adam"
+            adam = [0.9, 0.999, 1e-8]
+            activation = "sign"
+            normalisation = "batch"
+            lr = 0.005
+            spread = 0.03
+            batch = 100
+            meta = 1.35
+        "#,
+    },
+    Preset {
+        name: "kirkpatrick",
+        about: "elastic weight consolidation with the empirical Fisher information",
+        text: r#"
+            learner = "ewc"
+            fisher = "empirical"
+            beta_schedule = "2"
+        "#,
+    },
+    Preset {
+        name: "remanent",
+        about: "the best form found here: the anchor of the toy model, constant beta, learned scale",
+        text: r#"
+            learner = "vcl"
+            anchor = "task"
+            gamma = 0.1
+            beta_schedule = "2"
+            learned_scale = true
+        "#,
+    },
+    Preset {
+        name: "digits",
+        about: "a minute's run that needs no data: the digits inside the program, permuted",
+        text: r#"
+            stream = "permuted:digits:3"
+            learner = "vcl"
+            hidden = [128, 128]
+            epochs = 20
+        "#,
+    },
+];
+
+impl Preset {
+    /// The preset of a name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        PRESETS.iter().find(|preset| preset.name == name)
+    }
+
+    /// What it sets.
+    pub fn table(&self) -> Table {
+        // The texts are constants, and read in a test.
+        self.text.parse().unwrap_or_default()
+    }
+}
