@@ -9,7 +9,7 @@ that of `torch_network.py`. One JSON line goes to standard output.
 
 import math
 
-from protocol import RULE, Batches, Step, argument_parser, initial_fields, keep_to_threads, make_data, measure
+from protocol import RULE, Batches, Step, argument_parser, initial_fields, keep_to_environment, make_data, measure
 from protocol import print_report
 
 import numpy as np
@@ -152,7 +152,7 @@ def make_step(arguments) -> Step:
 def main() -> None:
     """Prints the JSON line of one run."""
     arguments = argument_parser(__doc__.splitlines()[0]).parse_args()
-    keep_to_threads(arguments.threads)
+    keep_to_environment("numpy", arguments.threads)
     timing = measure(make_step(arguments), arguments.steps, arguments.seconds)
     print_report("numpy", arguments, timing, None, np.__version__)
 

@@ -35,7 +35,7 @@ def argument_parser(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--widths", type=parse_widths, default=[784, 512, 512, 10], help="neurons, layer by layer")
     parser.add_argument("--batch", type=positive, default=64)
     parser.add_argument("--steps", type=positive, help="stop after so many steps")
-    parser.add_argument("--seconds", type=float, help="stop after so long, but not before three steps; 3, or no limit with --steps")
+    parser.add_argument("--seconds", type=float, help="stop after so long, three steps at least; 3 without --steps")
     parser.add_argument("--threads", type=positive, default=1)
     parser.add_argument("--images", type=Path, metavar="FILE.npy", help="images as rows, in place of synthetic ones")
     parser.add_argument("--seed", type=int, default=0)
@@ -58,15 +58,21 @@ def parse_widths(text: str) -> list[int]:
     return widths
 
 
-def thread_variables(threads: int) -> dict[str, str]:
-    """The environment in which OpenMP and every BLAS keep to so many threads."""
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-    return {name: str(threads) for name in names}
+def environment(form: str, threads: int) -> dict[str, str]:
+    """Variables that keep OpenMP and every BLAS to so many threads.
+
+    PyTorch also keeps the memory it frees, rather than fault the pages of large temporaries in anew every step.
+    """
+    libraries = ("OMP", "MKL", "OPENBLAS", "BLIS")
+    variables = {f"{library}_NUM_THREADS": str(threads) for library in libraries}
+    if form == "torch":
+        variables |= {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40)}
+    return variables
 
 
-def keep_to_threads(threads: int) -> None:
-    """Starts the script over if libraries already loaded were told another number of threads."""
-    wanted = thread_variables(threads)
+def keep_to_environment(form: str, threads: int) -> None:
+    """Starts the script over if libraries were loaded under other settings."""
+    wanted = environment(form, threads)
     if any(os.environ.get(name) != value for name, value in wanted.items()):
         os.environ.update(wanted)
         os.execv(sys.executable, [sys.executable, *sys.argv])

@@ -21,7 +21,7 @@ serves it too.
 Three variants of the same computation:
 
     eager      gradients by hand, in place, preallocated, Adam by the fused kernel
-    compiled   the same by hand, the step one torch.compile graph
+    compiled   the same by hand, all but tanh in one torch.compile graph
     autograd   PyTorch differentiates the forward pass; Adam as in eager
 
 One JSON line goes to standard output; imports, data, compilation and the first
@@ -32,7 +32,7 @@ import math
 import sys
 from typing import Callable
 
-from protocol import RULE, Batches, Step, argument_parser, initial_fields, keep_to_threads, make_data, measure
+from protocol import RULE, Batches, Step, argument_parser, initial_fields, keep_to_environment, make_data, measure
 from protocol import print_report
 
 import numpy
@@ -272,7 +272,7 @@ def main() -> int:
     parser = argument_parser(__doc__.splitlines()[0])
     parser.add_argument("--variant", choices=list(VARIANTS), default="eager")
     arguments = parser.parse_args()
-    keep_to_threads(arguments.threads)
+    keep_to_environment("torch", arguments.threads)
     torch.set_num_threads(arguments.threads)
     # Moments of synapses that no longer learn decay into denormals, which are slow.
     torch.set_flush_denormal(True)

@@ -578,16 +578,24 @@ class Replay:
 
 @dataclass
 class Deviation:
-    """The largest seen so far, and where."""
+    """The largest seen so far, where, and where the first beyond the tolerance was."""
 
+    tolerance: float
     value: float = 0.0
-    where: str = "nowhere"
+    where: str = ""
+    first: str = ""
 
     def see(self, value: float, where: str) -> None:
         """Keeps the larger; what is not a number is larger than anything."""
         value = math.inf if math.isnan(value) else value
         if value > self.value:
             self.value, self.where = value, where
+        if value > self.tolerance:
+            self.first = self.first or where
+
+    def offence(self) -> list[str]:
+        """Where it went wrong, if it did."""
+        return [f"most {self.where}, first {self.first}"] if self.first else []
 
 
 def parameter_deviation(ours: Array, theirs: Array) -> float:
@@ -636,14 +644,14 @@ def replay_and_compare(trace: Trace) -> tuple[Deviation, Deviation, str]:
     replay, recorded = Replay(trace), Recorded(trace)
     images, labels, losses = trace.array("images"), trace.labels("labels"), trace.array("loss")
     noise = [trace.array(f"noise_{l}") for l in trace.layers] if trace.has_fields else None
-    of_theta, of_loss = Deviation(), Deviation()
+    of_theta, of_loss = Deviation(THETA_TOLERANCE), Deviation(LOSS_TOLERANCE)
     recorded.compare(replay, 0, of_theta)
     for k in range(len(images)):
         if k in trace.switches:
             replay.switch(last_beta=trace.beta[k - 1])
         draws = [layer[k] for layer in noise] if noise else [None for _ in trace.layers]
         loss = replay.step(images[k], labels[k], draws, trace.beta[k], trace.meta[k])
-        of_loss.see(relative_deviation(loss, float(losses[k])), f"the loss at step {k + 1}")
+        of_loss.see(relative_deviation(loss, float(losses[k])), f"loss of step {k + 1}")
         recorded.compare(replay, k + 1, of_theta)
     return of_theta, of_loss, replay.first_tie
 
@@ -656,13 +664,9 @@ def report(folder: Path, dtype: type) -> bool:
         print(f"{folder.name}  cannot be replayed: {problem}")
         return False
     line = f"{folder.name}  theta {of_theta.value:.2e}  loss {of_loss.value:.2e}"
-    offences = []
-    if of_theta.value > THETA_TOLERANCE:
-        offences.append(of_theta.where)
-    if of_loss.value > LOSS_TOLERANCE:
-        offences.append(of_loss.where)
+    offences = of_theta.offence() + of_loss.offence()
     tied = f" (a sign is within {TIE:.0e} of turning: {tie})" if tie else ""
-    print(line + (f"  DEPARTS: {', '.join(offences)}{tied}" if offences else "  agrees"))
+    print(line + (f"  DEPARTS: {'; '.join(offences)}{tied}" if offences else "  agrees"))
     return not offences
 
 
