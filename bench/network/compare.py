@@ -84,13 +84,13 @@ class Unavailable(Exception):
 
 
 def main_row() -> Row:
-    """The network of the paper."""
+    """The network all others are compared with."""
     return Row((784, 512, 512, 10), 64)
 
 
 def sections(quick: bool) -> dict[str, list[Row]]:
     """Tables by title; a row may stand in several and is timed once."""
-    main = {"The network of the paper": [main_row()]}
+    main = {"Main network": [main_row()]}
     online = {"Online": [Row((784, 100, 10), 1), Row((784, 100, 100, 10), 1)]}
     if quick:
         return main | online
