@@ -100,8 +100,11 @@ fn replace_in(
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let file = builder.tempfile_in(directory)?;
+    let permissions = file.as_file().metadata()?.permissions();
     fill(file.path())?;
-    file.as_file().sync_all()?;
+    // Whoever filled it may have made a new file of the same name.
+    fs::set_permissions(file.path(), permissions)?;
+    fs::File::open(file.path())?.sync_all()?;
     file.persist(path)?;
     Ok(())
 }

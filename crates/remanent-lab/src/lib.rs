@@ -86,6 +86,7 @@ pub mod convergence;
 pub mod plan;
 pub mod sealed;
 pub mod simulation;
+pub mod training;
 pub mod values;
 
 pub use cell::{CHECKPOINT_EVERY, Cell, Context, Stopped};

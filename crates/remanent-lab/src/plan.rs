@@ -156,7 +156,8 @@ impl Plan {
                     "simulate" => "remanent simulate --config FILE",
                     "bound" => "remanent simulate bound --config FILE",
                     "convergence-time" => "remanent simulate convergence-time --config FILE",
-                    _ => "simulate, bound or convergence-time are known",
+                    "train" => "remanent train --config FILE",
+                    _ => "simulate, bound, convergence-time and train are known",
                 };
                 return Err(PlanError::OtherExperiment { there, command });
             }

@@ -140,9 +140,12 @@ impl ExperimentArguments {
         bar.finish_and_clear();
         let records = records?;
         let seconds = cells.iter().map(|cell| store.seconds(cell)).collect();
+        let step_seconds = cells.iter().map(|cell| store.step_seconds(cell)).collect();
+        let models = cells.iter().map(|cell| store.model(cell)).collect();
         let wall_seconds = start.elapsed().as_secs_f64();
         output::remark(quiet, &format!("records in {}", store.directory().display()));
-        Ok(Some(Finished { records, seconds, wall_seconds }))
+        let directory = store.directory().to_owned();
+        Ok(Some(Finished { records, seconds, step_seconds, models, directory, wall_seconds }))
     }
 
     fn preview<C: Cell>(
@@ -190,6 +193,12 @@ pub struct Finished<C: Cell> {
     pub records: Vec<C::Record>,
     /// The time each cell took on its thread, whenever it was computed.
     pub seconds: Vec<Option<f64>>,
+    /// The part of that time which each cell counted as spent on steps.
+    pub step_seconds: Vec<Option<f64>>,
+    /// Where each cell has left its model, if it leaves one.
+    pub models: Vec<PathBuf>,
+    /// The run directory.
+    pub directory: PathBuf,
     /// The time this command took.
     pub wall_seconds: f64,
 }

@@ -5,9 +5,11 @@
 
 mod data;
 mod experiment;
+mod flags;
 mod output;
 mod simulate;
 mod theory;
+mod train;
 mod values;
 
 use std::process::ExitCode;
@@ -16,10 +18,10 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::output::Outcome;
 
-/// Predicts and simulates what a network of binary weights remembers of task after task.
+/// Predicts, simulates and trains what a network of binary weights remembers of task after task.
 ///
 /// Replica / Franz-Parisi theory of variational continual learning, solved
-/// exactly (arXiv:2212.02846), and perceptrons that learn by it. Lists of numbers are
+/// exactly (arXiv:2212.02846), perceptrons that learn by it, and deep networks. Lists of numbers are
 /// written 0.5 or 1,2,3 or from:to:step.
 #[derive(Parser)]
 #[command(version, propagate_version = true, arg_required_else_help = true)]
@@ -41,6 +43,8 @@ enum Command {
     Theory(theory::TheoryCommand),
     /// Perceptrons of finite size that learn task after task, and samples of the theory's ensemble
     Simulate(Box<simulate::Simulate>),
+    /// Networks of binary weights that learn a stream of tasks
+    Train(Box<train::Train>),
     /// Datasets: fetches, lists and checks them
     #[command(subcommand)]
     Data(data::DataCommand),
@@ -61,6 +65,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
     match cli.command {
         Command::Theory(command) => command.run(cli.quiet),
         Command::Simulate(command) => command.run(cli.quiet),
+        Command::Train(command) => command.run(cli.quiet),
         Command::Data(command) => command.run(cli.quiet),
         Command::Completions { shell } => {
             let mut script = Vec::new();

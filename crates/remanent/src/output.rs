@@ -10,6 +10,7 @@ use remanent_data::sources::SourceError;
 use remanent_lab::config::ConfigError;
 use remanent_lab::plan::PlanError;
 use remanent_lab::simulation::SettingError;
+use remanent_lab::training::{MaterialError, TrainingError};
 use remanent_lab::{RunError, StoreError};
 use remanent_plot::{Figure, PlotError, PlotFormat, Table};
 use remanent_theory::parameters::ParameterError;
@@ -67,6 +68,8 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
         || error.is::<PlanError>()
         || error.is::<SettingError>()
         || error.is::<ConfigError>()
+        || error.is::<TrainingError>()
+        || matches!(error.downcast_ref(), Some(MaterialError::Training(_)))
         || matches!(error.downcast_ref(), Some(e) if !matches!(e, StoreError::File(_)))
         || matches!(error.downcast_ref(), Some(SourceError::Unknown { .. }))
         || error.is::<ParameterError>()

@@ -259,7 +259,8 @@ impl<'a> Run<'a> {
             if let [known @ .., unknown] = &answers[..]
                 && views.len() > self.test.len()
             {
-                let seen = if epoch == 0 { known.len() } else { self.seen(self.course.position.phase) };
+                let seen =
+                    if epoch == 0 { known.len() } else { self.seen(self.course.position.phase) };
                 let inside: Vec<f64> =
                     known[..seen].iter().flat_map(|answers| answers.confidences()).collect();
                 let area = metrics::auc(&inside, &unknown.confidences());

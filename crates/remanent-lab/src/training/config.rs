@@ -18,10 +18,35 @@ use crate::values::{self, ValueError};
 
 /// All keys of a training.
 pub const KEYS: [&str; 29] = [
-    "preset", "stream", "learner", "hidden", "epochs", "batch", "lr", "train_images", "validation",
-    "test_images", "beta_schedule", "anchor", "gamma", "gamma_step", "gamma_task", "fisher",
-    "form", "meta", "optimizer", "adam", "spread", "activation", "normalisation", "output_scale",
-    "learned_scale", "predictor", "draws", "evaluate", "ood",
+    "preset",
+    "stream",
+    "learner",
+    "hidden",
+    "epochs",
+    "batch",
+    "lr",
+    "train_images",
+    "validation",
+    "test_images",
+    "beta_schedule",
+    "anchor",
+    "gamma",
+    "gamma_step",
+    "gamma_task",
+    "fisher",
+    "form",
+    "meta",
+    "optimizer",
+    "adam",
+    "spread",
+    "activation",
+    "normalisation",
+    "output_scale",
+    "learned_scale",
+    "predictor",
+    "draws",
+    "evaluate",
+    "ood",
 ];
 
 /// Raised whenever the same parameters give other numbers than before, so that records of
@@ -126,7 +151,9 @@ impl Training {
         let joint = self.parameters.learner == Learner::Joint;
         let phases = if joint { 1 } else { tasks };
         if given != 1 && given != phases {
-            let what = if joint { "all tasks at once need one".into() } else {
+            let what = if joint {
+                "all tasks at once need one".into()
+            } else {
                 format!("{tasks} tasks need one or {tasks}")
             };
             return Err(TrainingError::Other(format!("epochs has {given} values, but {what}")));
@@ -288,7 +315,8 @@ fn refuse_meaningless(table: &Table, learner: Learner) -> Result<(), TrainingErr
             name(learner)
         )))
     };
-    if !field && table.get("anchor").is_some_and(|anchor| anchor.as_str() != Some("none"))
+    if !field
+        && table.get("anchor").is_some_and(|anchor| anchor.as_str() != Some("none"))
         && learner != Learner::Joint
     {
         return refuse("anchor", "it is of vcl and ewc");

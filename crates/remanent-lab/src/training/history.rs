@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use remanent_math::elementary::ln_cosh;
 use remanent_network::metrics::Scores;
 use remanent_network::network::{Network, Weights};
 use remanent_network::predictor::Predictor;
@@ -128,7 +127,8 @@ fn product_divergence(a: f64, b: f64) -> f64 {
         let m = b.tanh();
         return 0.5 * (1.0 - m * m) * d * d;
     }
-    d * a.tanh() - ln_cosh(a) + ln_cosh(b)
+    let ln_two_cosh = |x: f64| x.abs() + (-2.0 * x.abs()).exp().ln_1p();
+    d * a.tanh() - ln_two_cosh(a) + ln_two_cosh(b)
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use clap::Args;
 use remanent_lab::bound::{self, BoundStudy, BoundTrial};
 use serde_json::json;
 
-use super::{GradientArguments, put, put_count};
+use super::GradientArguments;
 use crate::experiment::ExperimentArguments;
+use crate::flags::{put, put_count};
 use crate::output::{Format, Outcome, Output, usage};
 
 /// Compares the expected log-likelihood with its upper bound, along training.

@@ -5,8 +5,9 @@ use remanent_lab::convergence::{self, ConvergenceStudy, ConvergenceTrial};
 use remanent_lab::plan::Scan;
 use serde_json::json;
 
-use super::{GradientArguments, put, put_count};
+use super::GradientArguments;
 use crate::experiment::ExperimentArguments;
+use crate::flags::{put, put_count};
 use crate::output::{Outcome, Output, remark};
 use crate::values::Values;
 

@@ -5,8 +5,9 @@ mod convergence_time;
 mod perceptron;
 
 use clap::{Args, Subcommand};
-use toml::{Table, Value};
+use toml::Table;
 
+use crate::flags::{put, put_list, put_text};
 use crate::output::Outcome;
 use crate::values::Values;
 
@@ -95,29 +96,4 @@ impl GradientArguments {
         put(&mut flags, "field_scale", self.field_scale);
         flags
     }
-}
-
-/// Sets a key, if the flag was given.
-fn put(table: &mut Table, key: &str, value: Option<impl Into<Value>>) {
-    if let Some(value) = value {
-        table.insert(key.into(), value.into());
-    }
-}
-
-fn put_list(table: &mut Table, key: &str, values: &Option<Values>) {
-    put(table, key, values.as_ref().map(|values| values.0.clone()));
-}
-
-/// A word, or a number written as one.
-fn put_text(table: &mut Table, key: &str, text: &Option<String>) {
-    let value = text.as_ref().map(|text| match (text.parse::<i64>(), text.parse::<f64>()) {
-        (Ok(integer), _) => Value::Integer(integer),
-        (_, Ok(float)) => Value::Float(float),
-        _ => Value::String(text.clone()),
-    });
-    put(table, key, value);
-}
-
-fn put_count(table: &mut Table, key: &str, count: Option<u32>) {
-    put(table, key, count.map(i64::from));
 }

@@ -10,8 +10,9 @@ use remanent_plot::{Figure, Table};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{GradientArguments, put_count, put_list, put_text};
+use super::GradientArguments;
 use crate::experiment::{ExperimentArguments, Finished};
+use crate::flags::{put, put_count, put_list, put_text};
 use crate::output::{Format, Outcome, Output, remark, say};
 use crate::theory::BranchArgument;
 use crate::values::Values;
@@ -176,7 +177,7 @@ impl Perceptron {
         put_count(&mut flags, "warmup", self.warmup);
         put_count(&mut flags, "sweeps", self.sweeps);
         put_text(&mut flags, "start", &self.start);
-        super::put(&mut flags, "theory_beta", self.theory_beta);
+        put(&mut flags, "theory_beta", self.theory_beta);
         flags
     }
 

@@ -1,0 +1,117 @@
+//! Pictures of trainings: accuracy of every task and uncertainty of every layer
+//! over time, and the accuracies at the end.
+
+use remanent_network::predictor::Predictor;
+use remanent_plot::{Axis, Band, Color, Curve, Figure, Panel, Points, VerticalLine};
+
+use crate::training::summary::{EpochSummary, Mean, TrainingSummary};
+
+/// One case: everything over time. Several: their accuracies, task by task.
+pub fn figure(cases: &[(&str, &TrainingSummary)], title: Option<&str>) -> Figure {
+    let figure = match cases {
+        [(_, summary)] => over_time(summary),
+        cases => compared(cases),
+    };
+    figure.titled(title)
+}
+
+fn over_time(summary: &TrainingSummary) -> Figure {
+    let mut panels = Vec::new();
+    for predictor in Predictor::ALL {
+        if summary.epochs.iter().filter(|e| e.accuracy.contains_key(&predictor)).count() > 1 {
+            panels.push(accuracy_panel(summary, predictor));
+        }
+    }
+    let certain = summary.epochs.iter().all(|e| e.uncertainty.iter().all(|u| u.mean == 0.0));
+    if !certain {
+        let uncertainty = |e: &EpochSummary| e.uncertainty.clone();
+        panels.push(layer_panel(summary, "synaptic uncertainty ⟨σ²⟩", "⟨σ²⟩", &uncertainty));
+    }
+    let flips = |e: &EpochSummary| e.flip_ratio.clone();
+    panels.push(layer_panel(summary, "weights that changed sign", "share in the epoch", &flips));
+    Figure::grid(panels, 2)
+}
+
+/// Accuracy of every task from the end of its first epoch on.
+fn accuracy_panel(summary: &TrainingSummary, predictor: Predictor) -> Panel {
+    let title = format!("test accuracy, {}", predictor.name().replace('_', " "));
+    let mut panel = Panel::new(title, Axis::linear("epoch"), Axis::linear("accuracy"));
+    let counts = summary.epochs.iter().filter_map(|e| e.accuracy.get(&predictor));
+    let tasks = counts.map(Vec::len).max().unwrap_or(0);
+    mark_switches(&mut panel, summary);
+    for task in 0..tasks {
+        let rows: Vec<(f64, Mean)> = summary
+            .epochs
+            .iter()
+            .filter_map(|e| Some((e.epoch as f64, *e.accuracy.get(&predictor)?.get(task)?)))
+            .collect();
+        draw(&mut panel, &rows, &format!("task {}", task + 1), task);
+    }
+    panel
+}
+
+/// A number for each layer.
+fn layer_panel(
+    summary: &TrainingSummary,
+    title: &str,
+    axis: &str,
+    value: &dyn Fn(&EpochSummary) -> Vec<Mean>,
+) -> Panel {
+    let layers = summary.epochs.first().map_or(0, |e| value(e).len());
+    let mut panel = Panel::new(title, Axis::linear("epoch"), Axis::linear(axis).lower(0.0));
+    mark_switches(&mut panel, summary);
+    for layer in 0..layers {
+        let rows: Vec<(f64, Mean)> =
+            summary.epochs.iter().map(|e| (e.epoch as f64, value(e)[layer])).collect();
+        draw(&mut panel, &rows, &format!("layer {}", layer + 1), layer);
+    }
+    panel
+}
+
+/// A line, and a band of one standard error.
+fn draw(panel: &mut Panel, rows: &[(f64, Mean)], label: &str, color: usize) {
+    let color = Color::Palette(color);
+    let x: Vec<f64> = rows.iter().map(|row| row.0).collect();
+    let y: Vec<f64> = rows.iter().map(|row| row.1.mean).collect();
+    if rows.iter().any(|row| row.1.standard_error.is_some()) {
+        let error = |row: &(f64, Mean)| row.1.standard_error.unwrap_or(0.0);
+        let low = rows.iter().map(|row| row.1.mean - error(row)).collect();
+        let high = rows.iter().map(|row| row.1.mean + error(row)).collect();
+        panel.push(Band::new(x.clone(), low, high).color(color));
+    }
+    let curve = Curve::new(x, y).label(label).color(color);
+    panel.push(if rows.len() < 12 { curve.markers() } else { curve });
+}
+
+/// A line where a task gives way to the next.
+fn mark_switches(panel: &mut Panel, summary: &TrainingSummary) {
+    for pair in summary.epochs.windows(2) {
+        if pair[0].task != pair[1].task {
+            panel.push(VerticalLine::new(pair[0].epoch as f64 + 0.5));
+        }
+    }
+}
+
+fn compared(cases: &[(&str, &TrainingSummary)]) -> Figure {
+    let panels = [Predictor::Stochastic, Predictor::Hard].map(|predictor| {
+        let title = format!("accuracy at the end, {}", predictor.name());
+        let mut panel = Panel::new(title, Axis::linear("task"), Axis::linear("accuracy"));
+        for (color, (label, summary)) in cases.iter().enumerate() {
+            let matrix = &summary.predictors[&predictor].accuracy_matrix;
+            let (Some(mean), Some(error)) = (matrix.mean.last(), matrix.standard_error.last())
+            else {
+                continue;
+            };
+            let x: Vec<f64> = (1..=mean.len()).map(|task| task as f64).collect();
+            let color = Color::Palette(color);
+            panel.push(
+                Points::new(x.clone(), mean.clone())
+                    .error(error.iter().map(|e| e.unwrap_or(0.0)).collect())
+                    .color(color),
+            );
+            panel.push(Curve::new(x, mean.clone()).label(*label).color(color));
+        }
+        panel
+    });
+    Figure::grid(panels.into(), 2)
+}
