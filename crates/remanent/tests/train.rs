@@ -22,7 +22,7 @@ fn the_summary_keeps_its_contract() {
     let directory = TempDir::new().unwrap();
     let found = json(
         &directory,
-        "train --stream permuted:digits:3 --hidden 60 --epochs 8 --seeds 3 --out run --draws 3",
+        "train --stream permuted:digits:3 --hidden 60 --beta-schedule 1 --epochs 8 --seeds 3 --out run --draws 3",
     );
     let text = std::fs::read_to_string(directory.path().join("run/summary.json")).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), found);
