@@ -52,11 +52,7 @@ fn learners() -> Vec<(&'static str, Parameters)> {
         ("vcl both", both.clone()),
         (
             "vcl both, learned scale, layer",
-            Parameters {
-                learned_scale: true,
-                normalisation: Normalisation::Layer,
-                ..both.clone()
-            },
+            Parameters { learned_scale: true, normalisation: Normalisation::Layer, ..both.clone() },
         ),
         (
             "vcl both, learned scale, batch",
