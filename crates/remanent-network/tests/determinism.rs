@@ -165,6 +165,21 @@ fn courses_side_by_side_end_as_they_do_one_after_another() {
 }
 
 #[test]
+fn the_empirical_information_is_refused_where_it_is_not_defined() {
+    let fine = Parameters { fisher: Fisher::Empirical, ..of(Learner::Ewc) };
+    fine.check(2, 4).unwrap();
+    for anchor in [Anchor::None, Anchor::Step, Anchor::Both] {
+        let text = Parameters { anchor, ..fine.clone() }.check(2, 4).unwrap_err().to_string();
+        assert!(text.contains("anchor task"), "{text}");
+    }
+    let batch = Parameters { normalisation: Normalisation::Batch, ..fine.clone() };
+    let text = batch.check(2, 4).unwrap_err().to_string();
+    assert!(text.contains("layer or none"), "{text}");
+    // Other learners have no such information.
+    Parameters { learner: Learner::Vcl, ..batch }.check(2, 4).unwrap();
+}
+
+#[test]
 fn what_is_held_and_saved_is_bounded_by_the_number_of_weights() {
     let digits = digits::load();
     let tasks = tasks(&digits);
