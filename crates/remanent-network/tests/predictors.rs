@@ -75,6 +75,7 @@ fn the_hard_predictor_is_the_network_of_signs() {
         assert_eq!(sign.layers[1].theta, field.layers[1].theta);
         for predictor in Predictor::ALL {
             assert_eq!(ask(&sign, &view, predictor, 3), answers, "{predictor:?}");
+            assert_eq!(ask(&field.hard(), &view, predictor, 3), answers, "{predictor:?}");
         }
 
         // And of the packed weights, which are computed with in another way.
@@ -113,7 +114,7 @@ fn a_network_of_certain_weights_is_hard_however_it_is_asked() {
 
 #[test]
 fn sampled_weights_follow_their_measure() {
-    const DRAWS: usize = 3000;
+    const DRAWS: usize = 20_000;
     let network = network(&architecture(&[17], Normalisation::None), Weights::Field, 0.8);
     let mut sums: Vec<Vec<f64>> =
         network.layers.iter().map(|layer| vec![0.0; layer.theta.len()]).collect();
@@ -139,7 +140,7 @@ fn sampled_weights_follow_their_measure() {
             let both = mean(i) * mean(i + 1);
             for (found, exact) in [(sums[l][i], mean(i)), (products[l][i], both)] {
                 // Deviations of nearly certain weights are not Gaussian.
-                if exact.abs() < 0.99 {
+                if exact.abs() < 0.9 {
                     let sigma = ((1.0 - exact * exact) / draws).sqrt();
                     let deviation = (found / draws - exact) / sigma;
                     worst = worst.max(deviation.abs());
@@ -150,9 +151,23 @@ fn sampled_weights_follow_their_measure() {
         }
     }
     println!("{count} numbers: worst {worst:.2} sigma, mean square {:.3}", square / count);
-    // Of some 2400 deviations the largest is expected at 3.5.
-    assert!(worst < 4.5, "{worst} sigma");
+    // Of 2420 deviations the largest is beyond 4 sigma in one case of seven, beyond 5 in one of seven hundred.
+    assert!(worst < 5.0, "{worst} sigma");
     assert!((square / count - 1.0).abs() < 4.0 * (2.0_f64 / count).sqrt(), "{}", square / count);
+}
+
+#[test]
+fn a_certain_weight_is_never_drawn_wrong() {
+    let architecture = architecture(&[], Normalisation::None);
+    for sign in [1.0, -1.0] {
+        let thetas = vec![vec![20.0 * sign; 640]];
+        let network = Network::new(&architecture, Weights::Field, thetas);
+        assert!(network.layers[0].mean.iter().all(|&m| m == sign));
+        // The first bits of this stream are those of a number that rounds to the end of its range.
+        let stream = Stream::new(1, 2, 3, 21_874_919);
+        assert_eq!(stream.bits(0)[0], 0x7fff_ffd4);
+        assert!(network.sampled(&stream).layers[0].mean.iter().all(|&w| w == sign));
+    }
 }
 
 #[test]
@@ -164,11 +179,11 @@ fn means_over_passes_and_over_binary_networks_agree_where_the_theorem_holds() {
     let mut network = network(&architecture(&[], Normalisation::None), Weights::Field, 0.5);
     network.log_scale = 1.0;
     network.set_beta(0.5);
-    let passes = ask(&network, &view, Predictor::MeanField, 4000);
-    let networks = ask(&network, &view, Predictor::Sampled, 4000);
+    let passes = ask(&network, &view, Predictor::MeanField, 16_000);
+    let networks = ask(&network, &view, Predictor::Sampled, 16_000);
     let off = distance(&passes, &networks);
     println!("{off:.1e}");
-    // Each mean is good to 0.2/√4000 = 0.003, and the worst of 400 is looked at.
+    // Each mean is good to 0.3/√16000 = 0.0024, and the worst of 400 is looked at.
     assert!(off < 0.02, "{off}");
     let one = ask(&network, &view, Predictor::Stochastic, 1);
     assert!(distance(&one, &passes) > 0.05, "one pass is not the mean of many");
