@@ -520,12 +520,12 @@ fn the_divergence_is_the_quadratic_form_of_elastic_weight_consolidation_for_smal
             let pulls = descent(&new, &trainer.network);
             let (mut exact, mut form, mut by_variance) = (0.0, 0.0, 0.0);
             for ((old, new), pulls) in old.layers.iter().zip(&new.layers).zip(&pulls) {
-                for i in 0..pulls.len() {
+                for (i, pull) in pulls.iter().enumerate() {
                     let (a, b) = (f64::from(old.theta[i]), f64::from(new.theta[i]));
                     let beta = f64::from(BETA);
                     exact += divergence(beta * b, beta * a);
                     // ½ Δᵀ F Δ, from its gradient F Δ; and with F = β²σ².
-                    form += 0.5 * (b - a) * pulls[i] / share;
+                    form += 0.5 * (b - a) * pull / share;
                     let information = beta * beta * f64::from(old.variance[i]);
                     by_variance += 0.5 * (b - a).powi(2) * information;
                 }
