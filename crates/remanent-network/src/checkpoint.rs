@@ -63,6 +63,8 @@ impl Course<'_> {
         self.trainer.steps = state.steps;
         self.position = state.position;
         self.epoch_loss = state.epoch_loss;
+        // That of another epoch may be as long.
+        self.order.clear();
         Ok(())
     }
 }

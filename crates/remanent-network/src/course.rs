@@ -49,7 +49,8 @@ pub struct Course<'a> {
     pub position: Position,
     /// Loss a training image of the epoch under way: sum and count.
     pub epoch_loss: (f64, u64),
-    order: Vec<u32>,
+    /// Order of the images in the epoch under way; empty if it is still to be drawn.
+    pub(crate) order: Vec<u32>,
     images: Vec<f32>,
     labels: Vec<u8>,
 }
