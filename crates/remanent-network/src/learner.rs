@@ -177,6 +177,15 @@ impl Parameters {
         }
     }
 
+    /// Steps of an epoch with so many images. The last may have fewer images than the others; one
+    /// image alone has no batch statistics, and is left out where these are needed.
+    pub fn batches(&self, examples: usize) -> usize {
+        match self.normalisation {
+            Normalisation::Batch if examples % self.batch == 1 => (examples / self.batch).max(1),
+            _ => examples.div_ceil(self.batch),
+        }
+    }
+
     /// m of a task, counted from 0.
     pub fn meta_of(&self, task: usize) -> f64 {
         self.meta[task.min(self.meta.len() - 1)]

@@ -137,7 +137,8 @@ fn an_interrupt_saves_and_a_damaged_checkpoint_is_told() {
     for (name, bytes) in [("cut", &whole[..whole.len() / 2]), ("empty", &[][..])] {
         let run = run.replace("--out run", &format!("--out {name}"));
         interrupt_after(&directory, &run, Duration::from_millis(400));
-        let path = directory.path().join(name).join("checkpoints").join(checkpoint.file_name().unwrap());
+        let path =
+            directory.path().join(name).join("checkpoints").join(checkpoint.file_name().unwrap());
         std::fs::write(&path, bytes).unwrap();
         let output = remanent(&directory, &run).output().unwrap();
         let told = String::from_utf8_lossy(&output.stderr);
