@@ -43,7 +43,6 @@ enum Command {
     Theory(theory::TheoryCommand),
     /// Perceptrons of finite size that learn task after task, and samples of the theory's ensemble
     Simulate(Box<simulate::Simulate>),
-    /// Networks of binary weights that learn a stream of tasks
     Train(Box<train::Train>),
     /// Datasets: fetches, lists and checks them
     #[command(subcommand)]
