@@ -7,6 +7,7 @@ mod product;
 mod purposes;
 
 pub mod architecture;
+pub mod archive;
 pub mod binary;
 pub mod course;
 pub mod learner;
@@ -17,6 +18,7 @@ pub mod normalisation;
 pub mod parameters;
 pub mod pass;
 pub mod predictor;
+pub mod protobuf;
 pub mod schedule;
 pub mod tensors;
 pub mod trainer;
