@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use remanent_network::tensors::TensorError;
-use remanent_plot::{Cell, Figure, Table};
+use remanent_plot::{Figure, Table};
 use serde_json::Value;
 
 use crate::model::{self, Model};
@@ -81,22 +81,18 @@ fn look(path: &Path) -> anyhow::Result<Findings> {
 
 /// Names and values, one a line.
 #[derive(Default)]
-struct Facts(Vec<(String, Cell)>);
+struct Facts(Vec<(String, String)>);
 
 impl Facts {
-    fn put(&mut self, name: impl Into<String>, value: impl Into<Cell>) {
-        self.0.push((name.into(), value.into()));
-    }
-
-    fn put_count(&mut self, name: &str, value: usize) {
-        self.put(name, Cell::Integer(value as i64));
+    fn put(&mut self, name: impl Into<String>, value: impl ToString) {
+        self.0.push((name.into(), value.to_string()));
     }
 
     /// All that an object holds, in its order.
     fn put_object(&mut self, object: &Value) {
         for (name, value) in object.as_object().into_iter().flatten() {
             if !value.is_null() {
-                self.put(name.clone(), text(value));
+                self.put(name, text(value));
             }
         }
     }
@@ -104,7 +100,7 @@ impl Facts {
     fn table(self, title: &str) -> Table {
         let mut table = Table::new([title, "value"]);
         for (name, value) in self.0 {
-            table.push(vec![name.into(), value]);
+            table.push(vec![name.into(), value.into()]);
         }
         table
     }

@@ -136,8 +136,12 @@ pub fn locate(path: &Path, choice: Choice, quiet: bool) -> anyhow::Result<PathBu
         return Ok(path.to_owned());
     }
     let run = read_run(path)?;
-    let cases = training::found_cases(&run).map_err(UsageError::new)?;
     let shown = path.display();
+    output::usage(run.kind == "train", || {
+        format!("{shown} holds a run of {}, and only remanent train leaves models", run.kind)
+    })?;
+    run.damaged.iter().for_each(|error| output::say(&format!("damaged: {error}")));
+    let cases = training::found_cases(&run).map_err(anyhow::Error::msg)?;
     let count = cases.len();
     let number = match choice.case {
         None if count == 1 => 1,

@@ -150,8 +150,11 @@ impl Predict {
         let question = self.question(&images, task.as_ref(), quiet)?;
         check_labels(&question, model.architecture().outputs())?;
 
+        // To pack the bits is no part of asking.
+        let model =
+            if predictor == Predictor::Hard { Model::Packed(model.packed()?) } else { model };
         let start = Instant::now();
-        let probabilities = self.ask(&model, predictor, &question.view)?;
+        let probabilities = self.ask(&model, predictor, &question.view);
         let seconds = start.elapsed().as_secs_f64();
         let rate = question.view.len() as f64 / seconds;
         let count = question.view.len();
@@ -232,19 +235,14 @@ impl Predict {
         Ok(question)
     }
 
-    fn ask(
-        &self,
-        model: &Model,
-        predictor: Predictor,
-        view: &View<'_>,
-    ) -> anyhow::Result<Probabilities> {
+    fn ask(&self, model: &Model, predictor: Predictor, view: &View<'_>) -> Probabilities {
         match model {
-            Model::Trained { network, story } if predictor != Predictor::Hard => {
+            Model::Trained { network, story } => {
                 let (seed, trial) = self.origin(Some(story));
                 let stream = test_stream(seed, trial, 0);
-                Ok(predict(network, &[*view], predictor, self.draws, stream).remove(0))
+                predict(network, &[*view], predictor, self.draws, stream).remove(0)
             }
-            model => Ok(from_bits(&model.packed()?, view)),
+            Model::Packed(network) => from_bits(network, view),
         }
     }
 

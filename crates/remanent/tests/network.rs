@@ -129,7 +129,7 @@ fn a_model_is_exported_in_three_formats() {
     let model = model.display();
     let itself = format!("export {model} --format onnx --out {model} --force");
     assert!(fails(path, 2, &itself).contains("is the model itself"));
-    fails(path, 1, "export a.onnx --format npz");
+    fails(path, 1, "export a.onnx --format npz --out c.npz");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn accuracies_are_those_of_the_training() {
         let arguments = format!("predict run digits --task 2 --predictor {predictor} --draws 4");
         let found = json(path, &arguments);
         assert_eq!(found["predictor"], predictor);
-        assert!(found["accuracy"].as_f64().unwrap() > 0.3, "{predictor}");
+        assert!(found["accuracy"].as_f64().unwrap() > 0.15, "{predictor}");
         assert_eq!(json(path, &arguments), found);
     }
 }
@@ -217,6 +217,23 @@ fn own_images_need_no_labels() {
     let message = fails(path, 2, "predict run some-images-idx3-ubyte");
     assert!(message.contains("label 77 of image 3") && message.contains("--labels none"));
     printed(path, "predict run some-images-idx3-ubyte --labels none");
+}
+
+#[test]
+fn a_split_task_has_classes_of_its_own() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path();
+    printed(path, "train --stream split:digits:2 --hidden 16 --epochs 2 --out run --quiet");
+    let found = json(path, "predict run digits --task 5");
+    assert_eq!(found["classes"], serde_json::json!([8, 9]));
+    for row in found["predictions"].as_array().unwrap() {
+        assert!([8, 9].map(Value::from).contains(&row["class"]));
+        assert!([8, 9].map(Value::from).contains(&row["label"]));
+    }
+    let wanted = summary(path)["hard"]["accuracy_matrix"]["mean"][4][4].as_f64().unwrap();
+    assert!((found["accuracy"].as_f64().unwrap() - wanted).abs() < 1e-9);
+    // Without a task the labels are more than the classes.
+    assert!(fails(path, 2, "predict run digits").contains("the classes 0 to 1"));
 }
 
 #[test]
@@ -461,5 +478,5 @@ fn results_are_there_for_other_programs() {
     let text = printed(path, "export cases --case 2 --format npz");
     assert!(text.starts_with("cases-case-2-trial-0.npz "), "{text}");
     let run = json(path, "inspect cases");
-    assert_eq!(run["cases"][1]["label"], "gamma = 1.0");
+    assert_eq!(run["cases"][1]["label"], "gamma = 1");
 }

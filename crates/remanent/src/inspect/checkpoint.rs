@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use remanent_network::tensors::{TensorError, Tensors};
-use remanent_plot::{Cell, Table};
+use remanent_plot::Table;
 use serde_json::json;
 
 use super::{Facts, Findings, put_origin, settings};
@@ -26,17 +26,17 @@ pub fn look(path: &Path, bytes: &[u8]) -> Result<Findings, TensorError> {
     let seconds = about["seconds"].as_f64();
 
     let mut facts = Facts::default();
-    facts.put("file", path.display().to_string());
+    facts.put("file", path.display());
     facts.put("kind", "checkpoint");
     put_origin(&mut facts, key);
-    facts.put("task under way", Cell::Integer(task as i64));
-    facts.put("epochs of the task done", Cell::Integer(epoch as i64));
-    facts.put("steps of the epoch done", Cell::Integer(batch as i64));
-    facts.put("steps done in all", Cell::Integer(steps as i64));
-    facts.put("seconds used", seconds);
-    facts.put_count("weights", weights);
-    facts.put("floats a weight", a_weight);
-    facts.put_count("bytes", bytes.len());
+    facts.put("task under way", task);
+    facts.put("epochs of the task done", epoch);
+    facts.put("steps of the epoch done", batch);
+    facts.put("steps done in all", steps);
+    facts.put("seconds used", rounded(seconds.unwrap_or(0.0)));
+    facts.put("weights", weights);
+    facts.put("floats a weight", rounded(a_weight));
+    facts.put("bytes", bytes.len());
 
     let mut arrays = Table::new(["array", "shape"]);
     let text = |shape: &[usize]| shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" × ");
@@ -64,4 +64,9 @@ pub fn look(path: &Path, bytes: &[u8]) -> Result<Findings, TensorError> {
     tables.extend(settings(&key["training"]));
     let figure = Err("a checkpoint is no model; its run draws itself when it is done".into());
     Ok(Findings { data, tables, main: 1, figure, is_sound: true })
+}
+
+/// To a thousandth.
+fn rounded(x: f64) -> f64 {
+    (1e3 * x).round() / 1e3
 }

@@ -39,17 +39,17 @@ pub fn look(path: &Path, model: &Model, bytes: usize) -> Findings {
         (name(json!(architecture.activation)), name(json!(architecture.normalisation)));
 
     let mut facts = Facts::default();
-    facts.put("file", path.display().to_string());
+    facts.put("file", path.display());
     let format = if matches!(model, Model::Packed(_)) { "packed" } else { "safetensors" };
     facts.put("kind", format!("model, {format}"));
     let widths: Vec<String> = architecture.widths.iter().map(usize::to_string).collect();
     facts.put("widths", widths.join(", "));
-    facts.put("activation", activation.clone());
-    facts.put("normalisation", normalisation.clone());
-    facts.put_count("weights", architecture.weights());
-    facts.put_count("bytes", bytes);
+    facts.put("activation", &activation);
+    facts.put("normalisation", &normalisation);
+    facts.put("weights", architecture.weights());
+    facts.put("bytes", bytes);
     if let Some(packed) = packed {
-        facts.put_count("bytes packed", packed);
+        facts.put("bytes packed", packed);
     }
     let mut data = json!({
         "kind": "model",
@@ -73,10 +73,10 @@ pub fn look(path: &Path, model: &Model, bytes: usize) -> Findings {
             };
             facts.put("theta is", theta);
             if network.weights == Weights::Field {
-                facts.put("beta", f64::from(network.beta));
+                facts.put("beta", network.beta);
                 data["beta"] = network.beta.into();
             }
-            facts.put("output scale", f64::from(output_scale));
+            facts.put("output scale", output_scale);
             put_origin(&mut facts, story);
             data["theta"] = json!(network.weights);
             data["output_scale"] = output_scale.into();
@@ -85,7 +85,7 @@ pub fn look(path: &Path, model: &Model, bytes: usize) -> Findings {
             Ok(figure(network, &layers))
         }
         Model::Packed(network) => {
-            facts.put("output scale", f64::from(network.output_scale()));
+            facts.put("output scale", network.output_scale());
             data["output_scale"] = network.output_scale().into();
             Err("a packed model has signs alone; give the .safetensors model".into())
         }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{Facts, Findings, checkpoint, settings};
 use crate::model;
-use crate::output::{self, UsageError};
+use crate::output;
 
 /// Files that a finished run leaves.
 const FILES: [&str; 7] = [
@@ -54,19 +54,19 @@ pub fn look(directory: &Path, quiet: bool) -> anyhow::Result<Findings> {
         "files": files,
     });
     let mut facts = Facts::default();
-    facts.put("directory", directory.display().to_string());
+    facts.put("directory", directory.display());
     facts.put("kind", format!("run of {}", run.kind));
-    facts.put_count("done", run.records.len());
-    facts.put_count("under way", run.checkpoints.len());
+    facts.put("done", run.records.len());
+    facts.put("under way", run.checkpoints.len());
     for place in under_way.iter().filter(|place| place["task"].is_u64()) {
         let value = format!("task {}, epochs done {}", place["task"], place["epoch"]);
         facts.put(format!("trial {}", place["trial"]), value);
     }
     if !damaged.is_empty() {
-        facts.put_count("damaged records", damaged.len());
+        facts.put("damaged records", damaged.len());
     }
     for path in &files {
-        facts.put("file", path.display().to_string());
+        facts.put("file", path.display());
     }
     let is_sound = damaged.is_empty();
     if run.kind != "train" {
@@ -78,10 +78,10 @@ pub fn look(directory: &Path, quiet: bool) -> anyhow::Result<Findings> {
 
     let cases = cases(&run)?;
     for (number, case) in cases.iter().enumerate().filter(|_| cases.len() > 1) {
-        facts.put(format!("case {}", number + 1), case.label.clone());
+        facts.put(format!("case {}", number + 1), &case.label);
     }
     for trial in cases.iter().flat_map(|case| &case.found.trials) {
-        facts.put(format!("model of trial {}", trial.trial), trial.model.display().to_string());
+        facts.put(format!("model of trial {}", trial.trial), trial.model.display());
     }
     data["cases"] = cases.iter().map(Case::json).collect();
     let mut tables = vec![facts.table("run")];
@@ -115,8 +115,8 @@ fn under_way(path: &Path) -> Value {
     json!({"path": path, "trial": trial, "task": task, "epoch": epoch, "steps": steps})
 }
 
-fn cases(run: &FoundRun) -> Result<Vec<Case>, UsageError> {
-    let found = training::found_cases(run).map_err(UsageError::new)?;
+fn cases(run: &FoundRun) -> anyhow::Result<Vec<Case>> {
+    let found = training::found_cases(run).map_err(anyhow::Error::msg)?;
     // Names are those of the summary, if there is one: the records do not have them.
     let summary = fs::read(run.directory.join("summary.json")).unwrap_or_default();
     let summary: Value = serde_json::from_slice(&summary).unwrap_or_default();
