@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::dataset::{DatasetError, Part, Pixels, View};
 use crate::files;
 use crate::idx;
-use crate::npz;
+use crate::npz::{self, Unlearned};
 use crate::sources::{self, Cache, SourceError};
 
 /// Images, and their labels if these are known.
@@ -31,8 +31,8 @@ impl Images {
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.extension().is_some_and(|extension| extension == "npz") {
-            let ([rows, columns], pixels, labels) = npz::read_images(path)?;
-            return Self::new(name, rows * columns, pixels, labels);
+            let Unlearned { inputs, pixels, labels } = npz::read_images(path)?;
+            return Self::new(name, inputs, pixels, labels);
         }
         let images = idx::read_images(path).map_err(DatasetError::from)?;
         let labels = match labels_beside(path) {

@@ -104,14 +104,20 @@ pub fn read_pair(train: &Path, test: &Path) -> Result<Dataset, NpzError> {
     joined(name, train, test)
 }
 
-/// Size, pixels and labels, of which the last may be missing, of images that are not to be learned:
-/// x_test and y_test if they are there, else all of x and y.
-pub(crate) fn read_images(path: &Path) -> Result<([usize; 2], Pixels, Option<Vec<u8>>), NpzError> {
+/// Images that are not to be learned, and so need no labels.
+pub(crate) struct Unlearned {
+    pub(crate) inputs: usize,
+    pub(crate) pixels: Pixels,
+    pub(crate) labels: Option<Vec<u8>>,
+}
+
+/// Reads x_test and y_test if they are there, else all of x and y; labels may be missing.
+pub(crate) fn read_images(path: &Path) -> Result<Unlearned, NpzError> {
     let mut archive = Archive::open(path)?;
     let [x, y] = if archive.has("x_test") { ["x_test", "y_test"] } else { ["x", "y"] };
     let (size, pixels) = archive.images(x, "x (N×D or N×H×W)")?;
     let labels = if archive.has(y) { Some(archive.labels(y, XY)?) } else { None };
-    Ok((size, pixels, labels))
+    Ok(Unlearned { inputs: size[0] * size[1], pixels, labels })
 }
 
 const XY: &str = "x (N×D or N×H×W) and y (N integers)";

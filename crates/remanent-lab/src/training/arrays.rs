@@ -28,34 +28,32 @@ pub fn results_npz(cases: &[&[TrialRecord]]) -> io::Result<Vec<u8>> {
 
 fn put_case(archive: &mut Archive, prefix: &str, trials: &[TrialRecord]) -> io::Result<()> {
     let Some(first) = trials.first() else { return Ok(()) };
-    let kinds: [(&str, fn(&Scores) -> f64); 3] =
-        [("accuracy", |s| s.accuracy), ("nll", |s| s.nll), ("ece", |s| s.ece)];
     for predictor in Predictor::ALL {
         let tasks = first.ends.first().map_or(0, |end| end.scores[&predictor].len());
-        for (kind, of) in kinds {
+        let shape = [trials.len(), first.ends.len(), tasks];
+        let mut put = |kind: &str, of: fn(&Scores) -> f64| {
             let ends = trials.iter().flat_map(|trial| &trial.ends);
             let values = ends.flat_map(|end| end.scores[&predictor].iter().map(of));
-            let name = format!("{prefix}{}_{kind}", predictor.name());
-            archive.array(&name, &[trials.len(), first.ends.len(), tasks], values)?;
-        }
+            archive.array(&format!("{prefix}{}_{kind}", predictor.name()), &shape, values)
+        };
+        put("accuracy", |scores| scores.accuracy)?;
+        put("nll", |scores| scores.nll)?;
+        put("ece", |scores| scores.ece)?;
     }
     let rows = || trials.iter().flat_map(|trial| &trial.epochs);
     let (count, epochs) = (trials.len(), first.epochs.len());
-    let lists: [(&str, fn(&EpochRow) -> &Vec<f64>); 2] =
-        [("uncertainty", |row| &row.uncertainty), ("flip_ratio", |row| &row.flip_ratio)];
-    for (name, of) in lists {
+    let mut put_layers = |name: &str, of: fn(&EpochRow) -> &[f64]| {
         let layers = first.epochs.first().map_or(0, |row| of(row).len());
         let values = rows().flat_map(|row| of(row).iter().copied());
-        archive.array(&format!("{prefix}{name}"), &[count, epochs, layers], values)?;
-    }
+        archive.array(&format!("{prefix}{name}"), &[count, epochs, layers], values)
+    };
+    put_layers("uncertainty", |row| &row.uncertainty)?;
+    put_layers("flip_ratio", |row| &row.flip_ratio)?;
     archive.array(&format!("{prefix}loss"), &[count, epochs], rows().map(|row| row.loss))?;
-    let numbers: [(&str, fn(&EpochRow) -> usize); 2] =
-        [("epoch", |row| row.epoch), ("task", |row| row.task)];
-    for (name, of) in numbers {
-        let values = first.epochs.iter().map(|row| of(row) as i64);
-        archive.array(&format!("{prefix}{name}"), &[epochs], values)?;
-    }
-    Ok(())
+    let numbers = first.epochs.iter().map(|row| row.epoch as i64);
+    archive.array(&format!("{prefix}epoch"), &[epochs], numbers)?;
+    let tasks = first.epochs.iter().map(|row| row.task as i64);
+    archive.array(&format!("{prefix}task"), &[epochs], tasks)
 }
 
 /// The event file of a trial, a step for each epoch.
