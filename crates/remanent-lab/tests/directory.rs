@@ -127,7 +127,10 @@ fn a_run_of_a_newer_program_is_refused() {
 fn open_fresh_is_empty(directory: &Path) {
     drop(Store::open(directory, "toy", &config(), true).unwrap());
     assert!(list(&directory.join("records")).is_empty());
-    assert_eq!(fs::read_to_string(directory.join("times.csv")).unwrap(), "cell,seconds\n");
+    assert_eq!(
+        fs::read_to_string(directory.join("times.csv")).unwrap(),
+        "cell,seconds,step_seconds\n"
+    );
 }
 
 #[test]

@@ -4,10 +4,10 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use gemm::{Parallelism, gemm};
 use remanent_math::philox::Stream;
 use remanent_network::architecture::{Activation, Architecture, Normalisation};
 use remanent_network::binary::{BinaryNetwork, Workspace};
+use remanent_network::product::{Matrix, multiply};
 
 const WIDTHS: [usize; 4] = [784, 512, 512, 10];
 
@@ -36,33 +36,9 @@ impl Dense {
 
 /// z = N^{-1/2} h w, all row by row.
 fn product(batch: usize, inputs: usize, outputs: usize, h: &[f32], w: &[f32], z: &mut [f32]) {
-    assert!(h.len() >= batch * inputs && w.len() == inputs * outputs && z.len() >= batch * outputs);
-    let (factor, columns) = ((inputs as f32).sqrt().recip(), outputs as isize);
-    #[expect(unsafe_code, reason = "the product is called through pointers; lengths are checked")]
-    // SAFETY: the matrices lie within the slices, as asserted, and do not overlap.
-    unsafe {
-        gemm(
-            batch,
-            outputs,
-            inputs,
-            z.as_mut_ptr(),
-            1,
-            columns,
-            false,
-            h.as_ptr(),
-            1,
-            inputs as isize,
-            w.as_ptr(),
-            1,
-            columns,
-            0.0,
-            factor,
-            false,
-            false,
-            false,
-            Parallelism::None,
-        );
-    }
+    let (h, w) = (&h[..batch * inputs], Matrix::new(w, inputs, outputs));
+    let z = &mut z[..batch * outputs];
+    multiply(z, (inputs as f32).sqrt().recip(), Matrix::new(h, batch, inputs), w);
 }
 
 fn forward(criterion: &mut Criterion) {

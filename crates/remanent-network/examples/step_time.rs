@@ -6,11 +6,11 @@
 
 use std::time::Instant;
 
-use gemm::Parallelism;
 use remanent_math::philox::Stream;
 use remanent_network::architecture::{Activation, Architecture, Normalisation};
 use remanent_network::learner::{Learner, Parameters};
 use remanent_network::network::{Network, Weights};
+use remanent_network::product::{Matrix, multiply};
 use remanent_network::trainer::{Moment, Trainer};
 
 fn main() {
@@ -126,37 +126,14 @@ fn products(widths: &[usize], batch: usize) -> f64 {
     total
 }
 
+/// Of an m × k with a k × n matrix, stored as the network stores them.
 fn time_of_product(m: usize, n: usize, k: usize) -> f64 {
-    let (a, b) = (vec![0.5_f32; m * k], vec![0.25_f32; k * n]);
-    let mut c = vec![0.0_f32; m * n];
+    let (a, b) = (vec![0.5; m * k], vec![0.25; k * n]);
+    let mut c = vec![0.0; m * n];
     let mut best = f64::INFINITY;
     for _ in 0..10 {
         let started = Instant::now();
-        #[expect(unsafe_code, reason = "the library takes pointers; the sizes are those above")]
-        // SAFETY: a is m × k, b is k × n and c is m × n, all column after column.
-        unsafe {
-            gemm::gemm(
-                m,
-                n,
-                k,
-                c.as_mut_ptr(),
-                m as isize,
-                1,
-                false,
-                a.as_ptr(),
-                m as isize,
-                1,
-                b.as_ptr(),
-                k as isize,
-                1,
-                0.0,
-                1.0,
-                false,
-                false,
-                false,
-                Parallelism::None,
-            );
-        }
+        multiply(&mut c, 1.0, Matrix::new(&a, k, m).transposed(), Matrix::new(&b, k, n));
         best = best.min(started.elapsed().as_secs_f64());
     }
     best

@@ -54,7 +54,13 @@ impl Course<'_> {
         network.set_beta(state.beta);
         for (l, memory) in self.trainer.memories.iter_mut().enumerate() {
             let count = network.layers[l].theta.len();
-            *memory = Memory::take(&mut tensors, &l.to_string(), count)?;
+            let saved = Memory::take(&mut tensors, &l.to_string(), count)?;
+            let always = |m: &Memory| [m.first.len(), m.second.len(), m.kept.len()];
+            if always(&saved) != always(memory) {
+                let text = "its arrays are not those of this learner";
+                return Err(TensorError::Content(text.into()));
+            }
+            *memory = saved;
         }
         let extras = 1 + network.batch_norms.iter().map(|norm| 2 * norm.gain.len()).sum::<usize>();
         let learned = usize::from(self.trainer.parameters().learned_scale);
@@ -63,6 +69,8 @@ impl Course<'_> {
         self.trainer.steps = state.steps;
         self.position = state.position;
         self.epoch_loss = state.epoch_loss;
+        // That of another epoch may be as long.
+        self.order.clear();
         Ok(())
     }
 }

@@ -49,7 +49,8 @@ pub struct Course<'a> {
     pub position: Position,
     /// Loss a training image of the epoch under way: sum and count.
     pub epoch_loss: (f64, u64),
-    order: Vec<u32>,
+    /// Order of the images in the epoch under way; empty if it is still to be drawn.
+    pub(crate) order: Vec<u32>,
     images: Vec<f32>,
     labels: Vec<u8>,
 }
@@ -120,22 +121,19 @@ impl<'a> Course<'a> {
 
     /// Steps of the whole course.
     pub fn steps(&self) -> u64 {
-        let steps = |phase: &Phase<'_>| {
-            (phase.examples().div_ceil(self.parameters.batch) * phase.epochs) as u64
-        };
+        let steps = |p: &Phase<'_>| (self.parameters.batches(p.examples()) * p.epochs) as u64;
         self.phases.iter().map(steps).sum()
     }
 
     /// Whether the next step is the last of an epoch.
     pub fn is_at_last_step(&self) -> bool {
-        let left = |phase: &Phase<'_>| {
-            phase.examples().saturating_sub(self.position.batch * self.parameters.batch)
-        };
         let phase = match self.is_at_end_of_phase() {
             true => self.phases.get(self.position.phase + 1),
             false => self.phases.get(self.position.phase),
         };
-        phase.is_some_and(|phase| left(phase) <= self.parameters.batch)
+        phase.is_some_and(|phase| {
+            self.position.batch + 1 >= self.parameters.batches(phase.examples())
+        })
     }
 
     /// Whether a phase is done, and the next has not begun.
@@ -181,7 +179,7 @@ impl<'a> Course<'a> {
         self.epoch_loss.1 += chosen.len() as u64;
 
         self.position.batch += 1;
-        if self.position.batch * self.parameters.batch < examples {
+        if self.position.batch < self.parameters.batches(examples) {
             return Ok(Event::Step);
         }
         self.position.batch = 0;

@@ -59,8 +59,8 @@ impl Trainer {
     ) {
         let mut pass = Pass::default();
         pass.load(&self.network, images);
-        // Running averages, if any, are those of training: a copy is normalised by this batch.
-        pass.forward(&mut self.network.clone(), noise);
+        // There is no batch normalisation here, so that the network stays as it is.
+        pass.forward(&mut self.network, noise);
         pass.loss(&self.network, labels);
         for (l, information) in informations.iter_mut().enumerate().rev() {
             pass.backward(&self.network, l);

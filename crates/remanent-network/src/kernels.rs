@@ -214,3 +214,6 @@ pub fn mask_sign(z: &[f32], g: &mut [f32]) {
         *g = if z.abs() > 1.0 { 0.0 } else { *g };
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -172,9 +172,17 @@ impl Parameters {
     /// Whether the learner must be told when a task ends.
     pub fn sees_switches(&self) -> bool {
         match self.learner {
-            Learner::Vcl => self.anchor.tasks(),
-            Learner::Ewc => self.anchor.tasks() || self.fisher == Fisher::Empirical,
+            Learner::Vcl | Learner::Ewc => self.anchor.tasks(),
             Learner::Metaplasticity | Learner::Ste | Learner::Joint => false,
+        }
+    }
+
+    /// Steps of an epoch with so many images. The last may have fewer images than the others; one
+    /// image alone has no batch statistics, and is left out where these are needed.
+    pub fn batches(&self, examples: usize) -> usize {
+        match self.normalisation {
+            Normalisation::Batch if examples % self.batch == 1 => (examples / self.batch).max(1),
+            _ => examples.div_ceil(self.batch),
         }
     }
 
@@ -213,6 +221,18 @@ impl Parameters {
         if self.normalisation == Normalisation::Batch && self.batch == 1 {
             let text = "batch normalisation needs a batch of at least 2; choose layer or none";
             return Err(ParameterError::Other(text.into()));
+        }
+        if self.learner == Learner::Ewc && self.fisher == Fisher::Empirical {
+            if self.anchor != Anchor::Task {
+                let text =
+                    "the empirical Fisher information is that of a task; choose the anchor task";
+                return Err(ParameterError::Other(text.into()));
+            }
+            if self.normalisation == Normalisation::Batch {
+                let text = "with batch normalisation there is no gradient of a single example, of \
+                            which the empirical Fisher information is made; choose layer or none";
+                return Err(ParameterError::Other(text.into()));
+            }
         }
         Ok(())
     }

@@ -104,7 +104,10 @@ impl Network {
 
     /// The binary network of the most probable weights.
     pub fn hard(&self) -> Self {
-        self.binary(|layer, weights| kernels::signs(&layer.theta, weights))
+        self.binary(|layer, weights| match self.weights {
+            Weights::Field => kernels::signs(&layer.theta, weights),
+            Weights::Sign => weights.copy_from_slice(&layer.mean),
+        })
     }
 
     /// A binary network with weights drawn from the measure.
@@ -115,8 +118,9 @@ impl Network {
                 let words = stream.bits(first + four as u32);
                 let means = &layer.mean[4 * four..];
                 for ((weight, word), &mean) in weights.iter_mut().zip(words).zip(means) {
-                    // Uniform in (−1, 1).
-                    let uniform = (word as i32 as f32 + 0.5) * (1.0 / 2_147_483_648.0);
+                    // Uniform in (−1, 1), of 23 bits: no rounding reaches an end, where a weight that
+                    // is certain would turn.
+                    let uniform = ((word as i32 >> 9) as f32 + 0.5) * (1.0 / 4_194_304.0);
                     *weight = if uniform < mean { 1.0 } else { -1.0 };
                 }
             }

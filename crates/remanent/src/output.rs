@@ -69,7 +69,10 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
         || error.is::<SettingError>()
         || error.is::<ConfigError>()
         || error.is::<TrainingError>()
-        || matches!(error.downcast_ref(), Some(MaterialError::Training(_)))
+        || matches!(
+            error.downcast_ref(),
+            Some(MaterialError::Training(_) | MaterialError::Source(SourceError::Unknown { .. }))
+        )
         || matches!(error.downcast_ref(), Some(e) if !matches!(e, StoreError::File(_)))
         || matches!(error.downcast_ref(), Some(SourceError::Unknown { .. }))
         || error.is::<ParameterError>()

@@ -1,45 +1,16 @@
 //! The program as its users run it: `remanent simulate`.
 
+mod common;
+
 use std::path::Path;
-use std::process::{Command as Process, Stdio};
 use std::time::Duration;
 
-use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-fn remanent(directory: &TempDir, arguments: &str) -> Command {
-    let mut command = Command::cargo_bin("remanent").unwrap();
-    command.current_dir(directory.path()).args(arguments.split_whitespace());
-    command
-}
-
-fn json(directory: &TempDir, arguments: &str) -> Value {
-    let output = remanent(directory, &format!("{arguments} --format json")).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-fn refused(directory: &TempDir, arguments: &str) -> String {
-    let output = remanent(directory, arguments).output().unwrap();
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
-    assert!(output.stdout.is_empty(), "{arguments}");
-    message
-}
-
-/// Names and contents of all records of a run.
-fn records(run: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut records: Vec<(String, Vec<u8>)> = std::fs::read_dir(run.join("records"))
-        .unwrap()
-        .map(|entry| {
-            let path = entry.unwrap().path();
-            (path.file_name().unwrap().to_string_lossy().into(), std::fs::read(path).unwrap())
-        })
-        .collect();
-    records.sort();
-    records
-}
+#[cfg(unix)]
+use crate::common::interrupt_after;
+use crate::common::{json, kill_after, records, refused, remanent};
 
 #[test]
 fn json_keeps_its_contract() {
@@ -170,16 +141,7 @@ fn a_killed_run_continues_bit_for_bit() {
             |out: &str| format!("simulate {arguments} --threads 2 --quiet --out {name}-{out}");
         remanent(&directory, &run("whole")).assert().success();
         for pause in [60, 250, 400] {
-            let mut child = Process::new(assert_cmd::cargo::cargo_bin("remanent"))
-                .current_dir(directory.path())
-                .args(run("killed").split_whitespace())
-                .args(["--checkpoint-every", "0.02"])
-                .stdout(Stdio::null())
-                .spawn()
-                .unwrap();
-            std::thread::sleep(Duration::from_millis(pause));
-            child.kill().unwrap();
-            child.wait().unwrap();
+            kill_after(&directory, &run("killed"), Duration::from_millis(pause));
         }
         remanent(&directory, &run("killed")).assert().success();
         assert_eq!(
@@ -195,19 +157,9 @@ fn a_killed_run_continues_bit_for_bit() {
 fn an_interrupt_saves_and_says_so() {
     let directory = TempDir::new().unwrap();
     let arguments = "simulate --n 800 --alpha 2 --epochs 3000 --out run --quiet";
-    let child = Process::new(assert_cmd::cargo::cargo_bin("remanent"))
-        .current_dir(directory.path())
-        .args(arguments.split_whitespace())
-        .stderr(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(Duration::from_millis(300));
-    let sent = Process::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("the same command continues"));
+    let (code, told) = interrupt_after(&directory, arguments, Duration::from_millis(300));
+    assert_eq!(code, Some(130));
+    assert!(told.contains("the same command continues"));
     let checkpoints = std::fs::read_dir(directory.path().join("run/checkpoints")).unwrap();
     assert_eq!(checkpoints.count(), 1);
     remanent(&directory, arguments).assert().success();
@@ -323,6 +275,7 @@ fn figures_can_be_planned() {
             let command = match text {
                 text if text.contains("\"bound\"") => "simulate bound",
                 text if text.contains("\"convergence-time\"") => "simulate convergence-time",
+                text if text.contains("\"train\"") => "train",
                 _ => "simulate",
             };
             for size in ["", " --quick"] {

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use remanent_data::dataset::View;
 use remanent_network::course::{Course, Event};
+use remanent_network::learner::Learner;
 use remanent_network::metrics;
 use remanent_network::model;
 use remanent_network::network::Weights;
@@ -44,14 +45,14 @@ impl Trial<'_> {
     pub fn steps(&self) -> u64 {
         let tasks = self.material.tasks(self.seed, self.trial);
         let epochs = &self.training.epochs;
-        let batch = self.training.parameters.batch;
+        let parameters = &self.training.parameters;
         let images = |task| self.training.train_view(task).map_or(0, |view| view.len());
         let counts: Vec<usize> = tasks.iter().map(images).collect();
-        if self.training.parameters.learner == remanent_network::learner::Learner::Joint {
-            return (counts.iter().sum::<usize>().div_ceil(batch) * epochs[0]) as u64;
+        if parameters.learner == Learner::Joint {
+            return (parameters.batches(counts.iter().sum()) * epochs[0]) as u64;
         }
         let of = |(t, count): (usize, &usize)| {
-            (count.div_ceil(batch) * epochs[t.min(epochs.len() - 1)]) as u64
+            (parameters.batches(*count) * epochs[t.min(epochs.len() - 1)]) as u64
         };
         counts.iter().enumerate().map(of).sum()
     }

@@ -17,8 +17,15 @@ pub fn figure(cases: &[(&str, &TrainingSummary)], title: Option<&str>) -> Figure
 
 fn over_time(summary: &TrainingSummary) -> Figure {
     let mut panels = Vec::new();
+    let times = |predictor: Predictor| {
+        summary.epochs.iter().filter(|e| e.accuracy.contains_key(&predictor)).count()
+    };
+    // Those that were asked after every epoch; the two that matter most, if none was.
+    let most = Predictor::ALL.map(times).into_iter().max().unwrap_or(0);
+    let often = most > summary.predictors[&Predictor::Hard].accuracy_matrix.mean.len();
     for predictor in Predictor::ALL {
-        if summary.epochs.iter().filter(|e| e.accuracy.contains_key(&predictor)).count() > 1 {
+        let shown = matches!(predictor, Predictor::Stochastic | Predictor::Hard);
+        if if often { times(predictor) == most } else { shown } {
             panels.push(accuracy_panel(summary, predictor));
         }
     }
@@ -29,7 +36,35 @@ fn over_time(summary: &TrainingSummary) -> Figure {
     }
     let flips = |e: &EpochSummary| e.flip_ratio.clone();
     panels.push(layer_panel(summary, "weights that changed sign", "share in the epoch", &flips));
+    if !certain {
+        panels.push(divergence_panel(summary));
+    }
     Figure::grid(panels, 2)
+}
+
+/// What weights of each uncertainty contribute to the divergence of a step, at the ends of tasks.
+fn divergence_panel(summary: &TrainingSummary) -> Panel {
+    let title = "divergence of a step, a weight";
+    let mut panel = Panel::new(title, Axis::linear("σ²").range(0.0, 1.0), Axis::log("KL a weight"));
+    let is_last = |i: &usize| {
+        summary.epochs.get(i + 1).is_none_or(|next| next.task != summary.epochs[*i].task)
+    };
+    for (color, i) in (0..summary.epochs.len()).filter(is_last).enumerate() {
+        let epoch = &summary.epochs[i];
+        let bins = epoch.divergence_by_variance.len() as f64;
+        let rows: Vec<(f64, Mean)> = epoch
+            .divergence_by_variance
+            .iter()
+            .enumerate()
+            .filter_map(|(bin, mean)| Some(((bin as f64 + 0.5) / bins, (*mean)?)))
+            .filter(|(_, mean)| mean.mean > 0.0)
+            .collect();
+        let x = rows.iter().map(|row| row.0).collect();
+        let y = rows.iter().map(|row| row.1.mean).collect();
+        let label = format!("end of task {}", epoch.task);
+        panel.push(Curve::new(x, y).label(label).color(Color::Palette(color)).markers());
+    }
+    panel
 }
 
 /// Accuracy of every task from the end of its first epoch on.

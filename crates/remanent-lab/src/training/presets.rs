@@ -82,7 +82,11 @@ pub const PRESETS: [Preset; 7] = [
             learner = "vcl"
             anchor = "task"
             gamma = 0.1
-            beta_schedule = "2"
+            beta_schedule = "1"
+            spread = 0.5
+            lr = 0.04
+            adam = [0.9, 0.999, 1e-8]
+            output_scale = 20.0
             learned_scale = true
         "#,
     },

@@ -1,0 +1,577 @@
+//! Every gradient is the derivative of what it should be.
+//!
+//! The loss is stated here once more, from its definition and in double precision, where central
+//! differences are good to nine digits. The program's loss is this function, and its gradients are
+//! the differences of it, to what single precision allows: sums of a few hundred products, each
+//! rounded to 6e-8, and hence 1e-5 of the largest entry.
+//!
+//! Gradients are read from one step of gradient descent, θ − lr g, with a power of two for the
+//! learning rate, so large that the rounding of the difference does not count; and from the first
+//! moment of Adam, which is (1 − b_1) g after one step, for what is not a weight.
+//!
+//! Where a function has no derivative, the convention is stated as a function that has: a sign
+//! weight is a free number w, taken at w = sign θ, and a sign activation is the constant sign z_0
+//! plus the change of clip(z, −1, 1) from z_0, where z_0 is what it was in the pass at hand.
+
+use remanent_math::philox::Stream;
+use remanent_network::architecture::{Activation, Architecture, Normalisation};
+use remanent_network::learner::{Anchor, Fisher, Learner, Optimizer, Parameters};
+use remanent_network::network::{Network, Weights};
+use remanent_network::pass::Pass;
+use remanent_network::trainer::{Moment, Trainer};
+
+const WIDTHS: [usize; 4] = [6, 5, 4, 3];
+const LAYERS: usize = 3;
+const BATCH: usize = 4;
+const BETA: f32 = 1.25;
+const RATE: f64 = 1024.0;
+const SCALE: f64 = 1.5;
+const EXAMPLES: usize = 40;
+
+fn normals(count: usize, purpose: u32) -> Vec<f32> {
+    let mut out = vec![0.0; count];
+    Stream::new(3, purpose, 0, 0).fill_normals(0, &mut out);
+    out
+}
+
+fn wide(x: &[f32]) -> Vec<f64> {
+    x.iter().map(|&x| f64::from(x)).collect()
+}
+
+/// A batch and the noise of its pass, neuron by neuron.
+#[derive(Clone)]
+struct Batch {
+    images: Vec<f32>,
+    labels: Vec<u8>,
+    noise: Vec<Vec<f32>>,
+}
+
+impl Batch {
+    fn new(size: usize, noise: f32) -> Self {
+        let layer = |l: usize| {
+            normals(WIDTHS[l + 1] * size, 10 + l as u32).iter().map(|x| noise * x).collect()
+        };
+        Self {
+            images: normals(WIDTHS[0] * size, 20),
+            labels: (0..size).map(|b| (b * 2 % 3) as u8).collect(),
+            noise: (0..LAYERS).map(layer).collect(),
+        }
+    }
+
+    /// One image of it.
+    fn alone(&self, b: usize) -> Self {
+        let size = self.labels.len();
+        Self {
+            images: self.images[b * WIDTHS[0]..][..WIDTHS[0]].to_vec(),
+            labels: vec![self.labels[b]],
+            noise: self
+                .noise
+                .iter()
+                .map(|noise| noise.iter().skip(b).step_by(size).copied().collect())
+                .collect(),
+        }
+    }
+
+    fn loss(&self, network: &Network) -> f64 {
+        let mut pass = Pass::default();
+        pass.load(network, &self.images);
+        let mut noise = |l: usize, out: &mut [f32]| out.copy_from_slice(&self.noise[l]);
+        pass.forward(&mut network.clone(), &mut noise);
+        pass.loss(network, &self.labels)
+    }
+
+    fn step(&self, trainer: &mut Trainer, beta: f32) {
+        let mut noise = |l: usize, out: &mut [f32]| out.copy_from_slice(&self.noise[l]);
+        let moment = Moment { beta, meta: 0.0, examples: EXAMPLES };
+        trainer.step(&self.images, &self.labels, &moment, &mut noise).unwrap();
+    }
+}
+
+fn parameters(
+    learner: Learner,
+    activation: Activation,
+    normalisation: Normalisation,
+) -> Parameters {
+    Parameters {
+        hidden: WIDTHS[1..LAYERS].to_vec(),
+        activation,
+        normalisation,
+        output_scale: SCALE,
+        learned_scale: true,
+        lr: RATE,
+        optimizer: Optimizer::Sgd,
+        adam: [0.5, 0.5, 1e-8],
+        anchor: Anchor::None,
+        gamma_step: 1.5,
+        gamma_task: 2.5,
+        ..Parameters::of(learner)
+    }
+}
+
+fn trainer(parameters: &Parameters) -> Trainer {
+    let architecture = parameters.architecture(WIDTHS[0], WIDTHS[LAYERS]);
+    let mut network = Network::random(&architecture, parameters.weights(), 0.8, 4, 0);
+    for (l, norm) in network.batch_norms.iter_mut().enumerate() {
+        let neurons = norm.gain.len();
+        norm.gain = normals(neurons, 30 + l as u32).iter().map(|x| 1.0 + 0.3 * x).collect();
+        norm.shift = normals(neurons, 40 + l as u32).iter().map(|x| 0.4 * x).collect();
+    }
+    network.set_beta(BETA);
+    Trainer::new(parameters, network)
+}
+
+/// (θ before − θ after)/lr, layer by layer.
+fn descent(before: &Network, after: &Network) -> Vec<Vec<f64>> {
+    let layers = before.layers.iter().zip(&after.layers);
+    let layer = |(before, after): (&[f32], &[f32])| {
+        before.iter().zip(after).map(|(&b, &a)| (f64::from(b) - f64::from(a)) / RATE).collect()
+    };
+    layers.map(|(before, after)| layer((&before.theta, &after.theta))).collect()
+}
+
+/// What the gradient is taken by.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Theta(usize),
+    LogScale,
+    Gain(usize),
+    Shift(usize),
+}
+
+/// The loss, from its definition.
+#[derive(Clone)]
+struct Reference {
+    architecture: Architecture,
+    weights: Weights,
+    beta: f64,
+    /// θ; in a sign network, the weights.
+    theta: Vec<Vec<f64>>,
+    gain: Vec<Vec<f64>>,
+    shift: Vec<Vec<f64>>,
+    log_scale: Vec<f64>,
+    images: Vec<f64>,
+    labels: Vec<u8>,
+    noise: Vec<Vec<f64>>,
+    /// What the sign activations are taken at.
+    held: Vec<Vec<f64>>,
+}
+
+impl Reference {
+    fn new(network: &Network, batch: &Batch) -> Self {
+        let theta = network.layers.iter().map(|layer| match network.weights {
+            Weights::Field => wide(&layer.theta),
+            Weights::Sign => layer.theta.iter().map(|&t| f64::from(t).signum()).collect(),
+        });
+        let norms = &network.batch_norms;
+        let mut reference = Self {
+            architecture: network.architecture.clone(),
+            weights: network.weights,
+            beta: f64::from(network.beta),
+            theta: theta.collect(),
+            gain: norms.iter().map(|norm| wide(&norm.gain)).collect(),
+            shift: norms.iter().map(|norm| wide(&norm.shift)).collect(),
+            log_scale: vec![f64::from(network.log_scale)],
+            images: wide(&batch.images),
+            labels: batch.labels.clone(),
+            noise: batch.noise.iter().map(|noise| wide(noise)).collect(),
+            held: Vec::new(),
+        };
+        reference.held = reference.pass().1;
+        reference
+    }
+
+    fn loss(&self) -> f64 {
+        self.pass().0
+    }
+
+    /// The loss, and what the activations of each layer were applied to. Arrays are neuron by neuron.
+    fn pass(&self) -> (f64, Vec<Vec<f64>>) {
+        let size = self.labels.len();
+        let inputs = self.architecture.inputs();
+        let mut h: Vec<f64> =
+            (0..inputs * size).map(|at| self.images[at % size * inputs + at / size]).collect();
+        let mut seen = Vec::new();
+        for (l, (n, m)) in self.architecture.shapes().enumerate() {
+            let mut z = vec![0.0; m * size];
+            for (at, z) in z.iter_mut().enumerate() {
+                let (j, b) = (at / size, at % size);
+                let (mut mean, mut variance) = (0.0, 0.0);
+                for i in 0..n {
+                    let (theta, h) = (self.theta[l][i * m + j], h[i * size + b]);
+                    match self.weights {
+                        Weights::Field => {
+                            let mu = (self.beta * theta).tanh();
+                            mean += mu * h;
+                            variance += (1.0 - mu * mu) * h * h;
+                        }
+                        Weights::Sign => mean += theta * h,
+                    }
+                }
+                let n = n as f64;
+                *z = mean / n.sqrt() + self.noise[l][at] * (variance / n).sqrt();
+            }
+            let last = l + 1 == self.architecture.layers();
+            match self.architecture.normalisation {
+                Normalisation::Layer if !last => {
+                    (0..size).for_each(|b| standardise(&mut z, |at| at % size == b));
+                }
+                Normalisation::Batch => {
+                    (0..m).for_each(|j| standardise(&mut z, |at| at / size == j));
+                    for (at, z) in z.iter_mut().enumerate() {
+                        *z = self.gain[l][at / size] * *z + self.shift[l][at / size];
+                    }
+                }
+                Normalisation::Layer | Normalisation::None => (),
+            }
+            seen.push(z.clone());
+            if !last {
+                match self.architecture.activation {
+                    Activation::Relu => z.iter_mut().for_each(|z| *z = z.max(0.0)),
+                    Activation::Sign => {
+                        let held = self.held.get(l).unwrap_or(&seen[l]);
+                        let clip = |z: f64| z.clamp(-1.0, 1.0);
+                        for (z, &at) in z.iter_mut().zip(held) {
+                            *z = at.signum() + clip(*z) - clip(at);
+                        }
+                    }
+                }
+            }
+            h = z;
+        }
+        let scale = self.log_scale[0].exp();
+        let logit = |j: usize, b: usize| scale * h[j * size + b];
+        let classes = self.architecture.outputs();
+        let of = |(b, &label): (usize, &u8)| {
+            (0..classes).map(|j| logit(j, b).exp()).sum::<f64>().ln() - logit(usize::from(label), b)
+        };
+        (self.labels.iter().enumerate().map(of).sum(), seen)
+    }
+
+    fn part(&mut self, part: Part) -> &mut Vec<f64> {
+        match part {
+            Part::Theta(l) => &mut self.theta[l],
+            Part::LogScale => &mut self.log_scale,
+            Part::Gain(l) => &mut self.gain[l],
+            Part::Shift(l) => &mut self.shift[l],
+        }
+    }
+
+    /// The gradient, by central differences.
+    fn gradient(&mut self, part: Part) -> Vec<f64> {
+        let count = self.part(part).len();
+        (0..count)
+            .map(|i| {
+                let value = self.part(part)[i];
+                difference(value, |x| {
+                    self.part(part)[i] = x;
+                    let loss = self.loss();
+                    self.part(part)[i] = value;
+                    loss
+                })
+            })
+            .collect()
+    }
+}
+
+/// Mean 0 and variance 1 over some of the numbers.
+fn standardise(z: &mut [f64], belongs: impl Fn(usize) -> bool) {
+    let places: Vec<usize> = (0..z.len()).filter(|&at| belongs(at)).collect();
+    let count = places.len() as f64;
+    let mean = places.iter().map(|&at| z[at]).sum::<f64>() / count;
+    let variance = places.iter().map(|&at| (z[at] - mean).powi(2)).sum::<f64>() / count;
+    places.iter().for_each(|&at| z[at] = (z[at] - mean) / (variance + 1e-5).sqrt());
+}
+
+/// f'(x).
+fn difference(x: f64, mut f: impl FnMut(f64) -> f64) -> f64 {
+    const STEP: f64 = 1e-5;
+    (f(x + STEP) - f(x - STEP)) / (2.0 * STEP)
+}
+
+/// Fails unless two gradients are the same but for rounding; gives the deviation, in units of the
+/// largest entry.
+fn assert_same(found: &[f64], expected: &[f64], tolerance: f64, what: &str) -> f64 {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    let largest = expected.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+    assert!(largest > 1e-4, "{what}: there is no gradient to speak of");
+    let worst = found.iter().zip(expected).fold(0.0, |m: f64, (f, e)| m.max((f - e).abs()));
+    assert!(
+        worst <= tolerance * largest,
+        "{what}: {worst:e} of {largest}\n{found:?}\n{expected:?}"
+    );
+    worst / largest
+}
+
+/// All gradients of one step against the differences of the loss; gives the largest deviation.
+fn check(parameters: &Parameters, batch: &Batch, what: &str) -> f64 {
+    let mut trainer = trainer(parameters);
+    let before = trainer.network.clone();
+    let mut reference = Reference::new(&before, batch);
+    let (loss, exact) = (batch.loss(&before), reference.loss());
+    assert!((loss - exact).abs() < 2e-6 * exact, "{what}: loss {loss}, by definition {exact}");
+
+    batch.step(&mut trainer, BETA);
+    let mut worst: f64 = 0.0;
+    for (l, found) in descent(&before, &trainer.network).iter().enumerate() {
+        let exact = reference.gradient(Part::Theta(l));
+        worst = worst.max(assert_same(found, &exact, 1e-5, &format!("{what}, layer {l}")));
+    }
+    // Output scale, then gain and shift of each layer.
+    let mut parts = vec![Part::LogScale];
+    if parameters.normalisation == Normalisation::Batch {
+        parts.extend((0..LAYERS).flat_map(|l| [Part::Gain(l), Part::Shift(l)]));
+    }
+    let mut moments = trainer.extras.first.iter();
+    for part in parts {
+        let exact = reference.gradient(part);
+        let found: Vec<f64> =
+            moments.by_ref().take(exact.len()).map(|&m| 2.0 * f64::from(m)).collect();
+        worst = worst.max(assert_same(&found, &exact, 1e-5, &format!("{what}, {part:?}")));
+    }
+    assert!(moments.next().is_none(), "{what}: more moments than parameters");
+    worst
+}
+
+const NORMALISATIONS: [Normalisation; 3] =
+    [Normalisation::None, Normalisation::Layer, Normalisation::Batch];
+
+#[test]
+fn gradients_of_field_networks_are_derivatives_of_the_loss() {
+    for normalisation in NORMALISATIONS {
+        let parameters = parameters(Learner::Vcl, Activation::Relu, normalisation);
+        // Without noise everything goes through the means; with much, almost all through the
+        // variances.
+        for noise in [0.0, 1.0, 10.0] {
+            let what = format!("{normalisation:?}, noise {noise}");
+            let worst = check(&parameters, &Batch::new(BATCH, noise), &what);
+            println!("{what}: {worst:.1e}");
+        }
+    }
+}
+
+#[test]
+fn straight_through_gradients_are_derivatives_of_what_they_stand_for() {
+    for normalisation in NORMALISATIONS {
+        for (learner, activation) in [
+            (Learner::Ste, Activation::Relu),
+            (Learner::Ste, Activation::Sign),
+            (Learner::Vcl, Activation::Sign),
+        ] {
+            let parameters = parameters(learner, activation, normalisation);
+            let noise = if learner == Learner::Vcl { 1.0 } else { 0.0 };
+            let what = format!("{learner:?}, {activation:?}, {normalisation:?}");
+            // So many images that no neuron of a binary network answers the same to all: batch
+            // normalisation would divide by next to nothing.
+            let worst = check(&parameters, &Batch::new(4 * BATCH, noise), &what);
+            println!("{what}: {worst:.1e}");
+        }
+    }
+}
+
+#[test]
+fn the_loss_falls_along_the_gradient_as_the_gradient_says() {
+    for normalisation in NORMALISATIONS {
+        let parameters = parameters(Learner::Vcl, Activation::Relu, normalisation);
+        let mut trainer = trainer(&parameters);
+        let (before, batch) = (trainer.network.clone(), Batch::new(BATCH, 1.0));
+        batch.step(&mut trainer, BETA);
+        let gradient = descent(&before, &trainer.network);
+        let norm = gradient.iter().flatten().map(|g| g * g).sum::<f64>().sqrt();
+        // Nothing but the program's own loss, in single precision: 1e-6 of rounding over 1e-2.
+        let loss = |t: f64| {
+            let mut moved = before.clone();
+            for (layer, g) in moved.layers.iter_mut().zip(&gradient) {
+                layer.theta.iter_mut().zip(g).for_each(|(x, g)| *x += (t * g / norm) as f32);
+            }
+            moved.set_beta(BETA);
+            batch.loss(&moved)
+        };
+        let slope = |t: f64| (loss(t) - loss(-t)) / (2.0 * t);
+        let extrapolated = (4.0 * slope(5e-3) - slope(1e-2)) / 3.0;
+        let deviation = (extrapolated - norm).abs() / norm;
+        println!("{normalisation:?}: {deviation:.1e}");
+        assert!(deviation < 5e-4, "{normalisation:?}: slope {extrapolated}, gradient {norm}");
+    }
+}
+
+/// KL(q_a ‖ q_b) of two measures of a weight, a sum over its two values.
+fn divergence(a: f64, b: f64) -> f64 {
+    let probability = |field: f64, w: f64| 1.0 / (1.0 + (-2.0 * field * w).exp());
+    let term = |w: f64| probability(a, w) * (probability(a, w) / probability(b, w)).ln();
+    term(1.0) + term(-1.0)
+}
+
+/// A black batch: no weight has to do with its loss, and what is left are the regularisers.
+fn black() -> Batch {
+    Batch { images: vec![0.0; BATCH * WIDTHS[0]], ..Batch::new(BATCH, 1.0) }
+}
+
+/// A learner without normalisation that anchors.
+fn anchored(learner: Learner, anchor: Anchor) -> Parameters {
+    let plain = parameters(learner, Activation::Relu, Normalisation::None);
+    Parameters { anchor, learned_scale: false, ..plain }
+}
+
+/// Each layer's weights, moved at random by about `by`.
+fn scatter(network: &mut Network, by: f32) {
+    for (l, layer) in network.layers.iter_mut().enumerate() {
+        let moves = normals(layer.theta.len(), 50 + l as u32);
+        layer.theta.iter_mut().zip(moves).for_each(|(t, m)| *t += by * m);
+    }
+}
+
+#[test]
+fn a_black_batch_moves_no_weight() {
+    let mut trainer = trainer(&anchored(Learner::Vcl, Anchor::None));
+    let before = trainer.network.clone();
+    black().step(&mut trainer, BETA);
+    for (before, after) in before.layers.iter().zip(&trainer.network.layers) {
+        assert_eq!(before.theta, after.theta);
+    }
+}
+
+#[test]
+fn the_anchor_of_the_task_pulls_by_the_gradient_of_the_divergence() {
+    // β is another one in the next task: what is anchored are the fields.
+    const NEXT: f32 = 1.75;
+    for learner in [Learner::Vcl, Learner::Ewc] {
+        let mut trainer = trainer(&anchored(learner, Anchor::Task));
+        let anchors: Vec<Vec<f64>> = trainer
+            .network
+            .layers
+            .iter()
+            .map(|layer| wide(&layer.theta).iter().map(|t| f64::from(BETA) * t).collect())
+            .collect();
+        trainer.set_anchor();
+        scatter(&mut trainer.network, 0.5);
+        trainer.network.set_beta(NEXT);
+        let before = trainer.network.clone();
+        black().step(&mut trainer, NEXT);
+        let share = 2.5 * BATCH as f64 / EXAMPLES as f64;
+        for (l, found) in descent(&before, &trainer.network).iter().enumerate() {
+            let weights = before.layers[l].theta.iter().zip(&anchors[l]);
+            let exact: Vec<f64> = weights
+                .map(|(&theta, &anchor)| {
+                    let beta = f64::from(NEXT);
+                    let penalty = |t: f64| match learner {
+                        // With the information of the fields at the anchor.
+                        Learner::Ewc => (beta * t - anchor).powi(2) / 2.0 / anchor.cosh().powi(2),
+                        _ => divergence(beta * t, anchor),
+                    };
+                    share * difference(f64::from(theta), penalty)
+                })
+                .collect();
+            let worst = assert_same(found, &exact, 2e-6, &format!("{learner:?}, layer {l}"));
+            println!("{learner:?}, layer {l}: {worst:.1e}");
+        }
+    }
+}
+
+#[test]
+fn the_anchor_of_the_step_pulls_by_the_gradient_of_the_divergence_from_the_step_before() {
+    let beta = f64::from(BETA);
+    for learner in [Learner::Vcl, Learner::Ewc] {
+        let parameters = anchored(learner, Anchor::Step);
+        // Two steps at a moderate rate, of which the second is a black batch.
+        let mut trainer = trainer(&Parameters { lr: 0.5, ..parameters.clone() });
+        let first = trainer.network.clone();
+        Batch::new(BATCH, 1.0).step(&mut trainer, BETA);
+        let second = trainer.network.clone();
+        black().step(&mut trainer, BETA);
+        for (l, found) in descent(&second, &trainer.network).iter().enumerate() {
+            let found: Vec<f64> = found.iter().map(|g| g * RATE / 0.5).collect();
+            let weights = first.layers[l].theta.iter().zip(&second.layers[l].theta);
+            let exact: Vec<f64> = weights
+                .map(|(&old, &new)| {
+                    let (old, new) = (f64::from(old), f64::from(new));
+                    let penalty = |t: f64| match learner {
+                        // With the information of the weight before the step.
+                        Learner::Ewc => {
+                            (beta * (t - old)).powi(2) / 2.0 / (beta * old).cosh().powi(2)
+                        }
+                        _ => divergence(beta * t, beta * old),
+                    };
+                    1.5 * difference(new, penalty)
+                })
+                .collect();
+            // θ itself is rounded to 6e-8, and both steps are differences of it.
+            let worst = assert_same(&found, &exact, 2e-5, &format!("{learner:?}, layer {l}"));
+            println!("{learner:?}, layer {l}: {worst:.1e}");
+        }
+    }
+}
+
+#[test]
+fn the_divergence_is_the_quadratic_form_of_elastic_weight_consolidation_for_small_moves() {
+    let deviations: Vec<f64> = [0.08, 0.04, 0.02, 0.01]
+        .iter()
+        .map(|&distance: &f32| {
+            let mut trainer = trainer(&anchored(Learner::Ewc, Anchor::Task));
+            let old = trainer.network.clone();
+            trainer.set_anchor();
+            // Outwards, so that the terms of third order have one sign.
+            for layer in &mut trainer.network.layers {
+                layer.theta.iter_mut().for_each(|t| *t += distance.copysign(*t));
+            }
+            trainer.network.set_beta(BETA);
+            let new = trainer.network.clone();
+            black().step(&mut trainer, BETA);
+            let share = 2.5 * BATCH as f64 / EXAMPLES as f64;
+            let pulls = descent(&new, &trainer.network);
+            let (mut exact, mut form, mut by_variance) = (0.0, 0.0, 0.0);
+            for ((old, new), pulls) in old.layers.iter().zip(&new.layers).zip(&pulls) {
+                for (i, pull) in pulls.iter().enumerate() {
+                    let (a, b) = (f64::from(old.theta[i]), f64::from(new.theta[i]));
+                    let beta = f64::from(BETA);
+                    exact += divergence(beta * b, beta * a);
+                    // ½ Δᵀ F Δ, from its gradient F Δ; and with F = β²σ².
+                    form += 0.5 * (b - a) * pull / share;
+                    let information = beta * beta * f64::from(old.variance[i]);
+                    by_variance += 0.5 * (b - a).powi(2) * information;
+                }
+            }
+            assert!((form / by_variance - 1.0).abs() < 1e-5, "{form} {by_variance}");
+            (exact / form - 1.0).abs()
+        })
+        .collect();
+    println!("{deviations:?}");
+    assert!(deviations[3] < 0.01, "{deviations:?}");
+    for pair in deviations.windows(2) {
+        let rate = pair[0] / pair[1];
+        assert!(
+            (1.9..2.1).contains(&rate),
+            "half the distance, half the deviation: {deviations:?}"
+        );
+    }
+}
+
+#[test]
+fn empirical_information_is_the_sum_of_squared_gradients_of_single_examples() {
+    const COUNT: usize = 9;
+    for normalisation in [Normalisation::None, Normalisation::Layer] {
+        for noise in [0.0, 1.0, 5.0] {
+            let plain = parameters(Learner::Ewc, Activation::Relu, normalisation);
+            let parameters = Parameters { fisher: Fisher::Empirical, ..plain };
+            let batch = Batch::new(COUNT, noise);
+            let mut whole = trainer(&parameters);
+            let mut found = whole.empty_information();
+            let mut draws = |l: usize, out: &mut [f32]| out.copy_from_slice(&batch.noise[l]);
+            whole.add_information(&batch.images, &batch.labels, &mut draws, &mut found);
+
+            let mut exact: Vec<Vec<f64>> = found.iter().map(|f| vec![0.0; f.len()]).collect();
+            for b in 0..COUNT {
+                let mut alone = trainer(&parameters);
+                let before = alone.network.clone();
+                batch.alone(b).step(&mut alone, BETA);
+                for (sum, g) in exact.iter_mut().zip(descent(&before, &alone.network)) {
+                    sum.iter_mut().zip(g).for_each(|(sum, g)| *sum += g * g);
+                }
+            }
+            for (l, (found, exact)) in found.iter().zip(&exact).enumerate() {
+                let what = format!("{normalisation:?}, noise {noise}, layer {l}");
+                let worst = assert_same(&wide(found), exact, 2e-6, &what);
+                println!("{what}: {worst:.1e}");
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The four ways to ask a network, against their definitions.
+
+use remanent_data::dataset::View;
+use remanent_data::digits;
+use remanent_math::philox::Stream;
+use remanent_network::architecture::{Activation, Architecture, Normalisation};
+use remanent_network::binary::{Affine, BinaryNetwork, Workspace};
+use remanent_network::network::{Network, Weights};
+use remanent_network::pass::Pass;
+use remanent_network::predictor::{Predictor, Probabilities, predict, test_stream};
+
+const NORMALISATIONS: [Normalisation; 3] =
+    [Normalisation::None, Normalisation::Layer, Normalisation::Batch];
+
+fn architecture(hidden: &[usize], normalisation: Normalisation) -> Architecture {
+    let widths = [&[64], hidden, &[10]].concat();
+    Architecture { widths, activation: Activation::Relu, normalisation }
+}
+
+/// A network with averages and an output scale that are not those it began with.
+fn network(architecture: &Architecture, weights: Weights, beta: f32) -> Network {
+    let mut network = Network::random(architecture, weights, 1.0, 6, 0);
+    for (l, norm) in network.batch_norms.iter_mut().enumerate() {
+        let parts = [&mut norm.gain, &mut norm.shift, &mut norm.mean, &mut norm.variance];
+        for (part, values) in parts.into_iter().enumerate() {
+            Stream::new(6, 7 + part as u32, 0, l as u32).fill_normals(0, values);
+        }
+        norm.variance.iter_mut().for_each(|v| *v = 0.5 + v.abs());
+    }
+    network.log_scale = 0.4;
+    network.set_beta(beta);
+    network
+}
+
+fn ask(network: &Network, view: &View<'_>, predictor: Predictor, draws: usize) -> Probabilities {
+    predict(network, &[*view], predictor, draws, test_stream(9, 0, 3)).remove(0)
+}
+
+fn distance(a: &Probabilities, b: &Probabilities) -> f32 {
+    assert_eq!((a.classes, a.values.len()), (b.classes, b.values.len()));
+    a.values.iter().zip(&b.values).fold(0.0, |m, (a, b)| m.max((a - b).abs()))
+}
+
+#[test]
+fn probabilities_are_probabilities() {
+    let digits = digits::load();
+    for normalisation in NORMALISATIONS {
+        for weights in [Weights::Field, Weights::Sign] {
+            let network = network(&architecture(&[30, 20], normalisation), weights, 1.5);
+            for predictor in Predictor::ALL {
+                let answers = ask(&network, &digits.test(), predictor, 5);
+                assert_eq!(answers.values.len(), 360 * 10);
+                for row in answers.values.chunks_exact(10) {
+                    assert!(row.iter().all(|p| (0.0..=1.000_001).contains(p)), "{row:?}");
+                    let sum: f32 = row.iter().sum();
+                    assert!((sum - 1.0).abs() < 2e-6, "{predictor:?}, {normalisation:?}: {sum}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_hard_predictor_is_the_network_of_signs() {
+    let digits = digits::load();
+    let view = digits.test();
+    let mut images = vec![0.0; view.len() * 64];
+    view.batch(&(0..view.len() as u32).collect::<Vec<_>>(), &mut images);
+    for normalisation in NORMALISATIONS {
+        let architecture = architecture(&[33, 21], normalisation);
+        let field = network(&architecture, Weights::Field, 0.7);
+        let answers = ask(&field, &view, Predictor::Hard, 3);
+
+        let sign = network(&architecture, Weights::Sign, 1.0);
+        assert_eq!(sign.layers[1].theta, field.layers[1].theta);
+        for predictor in Predictor::ALL {
+            assert_eq!(ask(&sign, &view, predictor, 3), answers, "{predictor:?}");
+            assert_eq!(ask(&field.hard(), &view, predictor, 3), answers, "{predictor:?}");
+        }
+
+        // And of the packed weights, which are computed with in another way.
+        let affine = field.batch_norms.iter().map(|norm| {
+            let (scale, shift) = norm.affine();
+            Affine { scale, shift }
+        });
+        let thetas: Vec<&[f32]> = field.layers.iter().map(|l| l.theta.as_slice()).collect();
+        let scale = field.log_scale.exp();
+        let packed =
+            BinaryNetwork::from_signs(architecture, &thetas, affine.collect(), scale).unwrap();
+        let mut values = vec![0.0; view.len() * 10];
+        packed.probabilities(&images, &mut values, &mut Workspace::new());
+        let off = distance(&answers, &Probabilities { classes: 10, values });
+        println!("{normalisation:?}: {off:.1e}");
+        assert!(off < 1e-5, "{normalisation:?}: packed weights answer otherwise, by {off}");
+    }
+}
+
+#[test]
+fn a_network_of_certain_weights_is_hard_however_it_is_asked() {
+    let digits = digits::load();
+    for normalisation in NORMALISATIONS {
+        let mut network = network(&architecture(&[30, 20], normalisation), Weights::Field, 1.0);
+        for layer in &mut network.layers {
+            layer.theta.iter_mut().for_each(|t| *t += 0.1_f32.copysign(*t));
+        }
+        network.set_beta(1e4);
+        let hard = ask(&network, &digits.test(), Predictor::Hard, 1);
+        for predictor in [Predictor::Stochastic, Predictor::MeanField, Predictor::Sampled] {
+            let off = distance(&ask(&network, &digits.test(), predictor, 7), &hard);
+            assert!(off < 1e-6, "{predictor:?}, {normalisation:?}: {off}");
+        }
+    }
+}
+
+#[test]
+fn sampled_weights_follow_their_measure() {
+    const DRAWS: usize = 20_000;
+    let network = network(&architecture(&[17], Normalisation::None), Weights::Field, 0.8);
+    let mut sums: Vec<Vec<f64>> =
+        network.layers.iter().map(|layer| vec![0.0; layer.theta.len()]).collect();
+    // Products of neighbours: what is drawn together is independent.
+    let mut products = sums.clone();
+    for draw in 0..DRAWS {
+        let sampled = network.sampled(&Stream::new(1, 2, 3, draw as u32));
+        assert_eq!(sampled.weights, Weights::Sign);
+        for (l, layer) in sampled.layers.iter().enumerate() {
+            assert!(layer.mean.iter().all(|w| w.abs() == 1.0));
+            for i in 0..layer.mean.len() {
+                let next = layer.mean[(i + 1) % layer.mean.len()];
+                sums[l][i] += f64::from(layer.mean[i]);
+                products[l][i] += f64::from(layer.mean[i] * next);
+            }
+        }
+    }
+    let draws = DRAWS as f64;
+    let (mut square, mut count, mut worst) = (0.0, 0.0, 0.0_f64);
+    for (l, layer) in network.layers.iter().enumerate() {
+        let mean = |i: usize| f64::from(0.8 * layer.theta[i % layer.theta.len()]).tanh();
+        for i in 0..layer.theta.len() {
+            let both = mean(i) * mean(i + 1);
+            for (found, exact) in [(sums[l][i], mean(i)), (products[l][i], both)] {
+                // Deviations of nearly certain weights are not Gaussian.
+                if exact.abs() < 0.9 {
+                    let sigma = ((1.0 - exact * exact) / draws).sqrt();
+                    let deviation = (found / draws - exact) / sigma;
+                    worst = worst.max(deviation.abs());
+                    square += deviation * deviation;
+                    count += 1.0;
+                }
+            }
+        }
+    }
+    println!("{count} numbers: worst {worst:.2} sigma, mean square {:.3}", square / count);
+    // Of 2420 deviations the largest is beyond 4 sigma in one case of seven, beyond 5 in one of seven hundred.
+    assert!(worst < 5.0, "{worst} sigma");
+    assert!((square / count - 1.0).abs() < 4.0 * (2.0_f64 / count).sqrt(), "{}", square / count);
+}
+
+#[test]
+fn a_certain_weight_is_never_drawn_wrong() {
+    let architecture = architecture(&[], Normalisation::None);
+    for sign in [1.0, -1.0] {
+        let thetas = vec![vec![20.0 * sign; 640]];
+        let network = Network::new(&architecture, Weights::Field, thetas);
+        assert!(network.layers[0].mean.iter().all(|&m| m == sign));
+        // The first bits of this stream are those of a number that rounds to the end of its range.
+        let stream = Stream::new(1, 2, 3, 21_874_919);
+        assert_eq!(stream.bits(0)[0], 0x7fff_ffd4);
+        assert!(network.sampled(&stream).layers[0].mean.iter().all(|&w| w == sign));
+    }
+}
+
+#[test]
+fn means_over_passes_and_over_binary_networks_agree_where_the_theorem_holds() {
+    // One layer: its preactivations are Gaussian by the central limit theorem, for images with many
+    // bright pixels, and the two predictors average the same.
+    let digits = digits::load();
+    let view = digits.test().first(40).unwrap();
+    let mut network = network(&architecture(&[], Normalisation::None), Weights::Field, 0.5);
+    network.log_scale = 1.0;
+    network.set_beta(0.5);
+    let passes = ask(&network, &view, Predictor::MeanField, 16_000);
+    let networks = ask(&network, &view, Predictor::Sampled, 16_000);
+    let off = distance(&passes, &networks);
+    println!("{off:.1e}");
+    // Each mean is good to 0.3/√16000 = 0.0024, and the worst of 400 is looked at.
+    assert!(off < 0.02, "{off}");
+    let one = ask(&network, &view, Predictor::Stochastic, 1);
+    assert!(distance(&one, &passes) > 0.05, "one pass is not the mean of many");
+}
+
+#[test]
+fn later_passes_of_a_batch_are_as_the_first() {
+    let images: Vec<f32> = (0..5 * 64).map(|i| (i * 37 % 64) as f32 / 64.0).collect();
+    for normalisation in NORMALISATIONS {
+        let network = network(&architecture(&[30, 20], normalisation), Weights::Field, 1.5);
+        let logits = |pass: &mut Pass, first: bool, step: u32| {
+            let mut noise = |l: usize, out: &mut [f32]| {
+                Stream::new(1, 1, l as u32, step).fill_normals(0, out);
+            };
+            pass.test(&network, first, &mut noise);
+            let mut out = Vec::new();
+            pass.logits(&network, &mut out);
+            out
+        };
+        let mut pass = Pass::default();
+        pass.load(&network, &images);
+        let mut fresh = pass.clone();
+        assert_eq!(logits(&mut pass, true, 0), logits(&mut fresh, true, 0));
+        for step in 1..4 {
+            let again = logits(&mut pass, false, step);
+            assert_eq!(again, logits(&mut fresh, true, step), "{normalisation:?}, pass {step}");
+            assert_ne!(again, logits(&mut fresh, true, 0));
+        }
+    }
+}
