@@ -131,6 +131,18 @@ pub struct Part {
     pub labels: Vec<u8>,
 }
 
+impl Part {
+    /// All its images.
+    ///
+    /// # Panics
+    ///
+    /// If there is not a label for every image of `inputs` pixels.
+    pub fn view(&self, inputs: usize) -> View<'_> {
+        assert_eq!(self.pixels.len(), self.labels.len() * inputs, "images of {inputs} pixels");
+        View::of(self, inputs)
+    }
+}
+
 /// Images in classes, in a part for training and one for testing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
@@ -238,6 +250,11 @@ impl Dataset {
         View::of(&self.train, self.inputs())
     }
 
+    /// The test part alone.
+    pub(crate) fn into_test(self) -> Part {
+        self.test
+    }
+
     /// The test part.
     pub fn test(&self) -> View<'_> {
         View::of(&self.test, self.inputs())
@@ -288,7 +305,12 @@ impl<'a> View<'a> {
     }
 
     /// The same images with pixel `permutation[j]` in the place of pixel j.
-    pub(crate) fn permuted(self, permutation: &'a [u32]) -> Self {
+    ///
+    /// # Panics
+    ///
+    /// If the permutation does not have a number for every pixel.
+    #[must_use]
+    pub fn permuted(self, permutation: &'a [u32]) -> Self {
         assert_eq!(permutation.len(), self.inputs, "a permutation names every pixel");
         Self { permutation: Some(permutation), ..self }
     }

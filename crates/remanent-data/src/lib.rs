@@ -30,6 +30,7 @@ pub mod dataset;
 pub mod digits;
 pub mod files;
 pub mod idx;
+pub mod images;
 pub mod npz;
 pub mod sources;
 pub mod stream;

@@ -104,6 +104,22 @@ pub fn read_pair(train: &Path, test: &Path) -> Result<Dataset, NpzError> {
     joined(name, train, test)
 }
 
+/// Images that are not to be learned, and so need no labels.
+pub(crate) struct Unlearned {
+    pub(crate) inputs: usize,
+    pub(crate) pixels: Pixels,
+    pub(crate) labels: Option<Vec<u8>>,
+}
+
+/// Reads x_test and y_test if they are there, else all of x and y; labels may be missing.
+pub(crate) fn read_images(path: &Path) -> Result<Unlearned, NpzError> {
+    let mut archive = Archive::open(path)?;
+    let [x, y] = if archive.has("x_test") { ["x_test", "y_test"] } else { ["x", "y"] };
+    let (size, pixels) = archive.images(x, "x (N×D or N×H×W)")?;
+    let labels = if archive.has(y) { Some(archive.labels(y, XY)?) } else { None };
+    Ok(Unlearned { inputs: size[0] * size[1], pixels, labels })
+}
+
 const XY: &str = "x (N×D or N×H×W) and y (N integers)";
 
 fn joined(
@@ -152,6 +168,13 @@ impl<'a> Archive<'a> {
         y: &str,
         wanted: &'static str,
     ) -> Result<([usize; 2], Part), NpzError> {
+        let (size, pixels) = self.images(x, wanted)?;
+        let labels = self.labels(y, wanted)?;
+        Ok((size, Part { pixels, labels }))
+    }
+
+    /// The size of the images, and the images.
+    fn images(&mut self, x: &str, wanted: &'static str) -> Result<([usize; 2], Pixels), NpzError> {
         let (shape, pixels) = self.array(x, wanted, pixels)?;
         let size = match shape[..] {
             [_, inputs] => [1, inputs],
@@ -169,6 +192,10 @@ impl<'a> Archive<'a> {
             let reason = format!("{} in image {image}: all values must be finite", values[place]);
             return Err(self.content(x, reason));
         }
+        Ok((size, pixels))
+    }
+
+    fn labels(&mut self, y: &str, wanted: &'static str) -> Result<Vec<u8>, NpzError> {
         let (shape, labels) = self.array(y, wanted, integers)?;
         if !matches!(shape[..], [_] | [_, 1]) {
             let reason = format!("the shape {shape:?} is not N: give the numbers of the classes");
@@ -176,10 +203,9 @@ impl<'a> Archive<'a> {
         }
         let bytes: Result<Vec<u8>, _> =
             labels.iter().map(|&l| u8::try_from(l).map_err(|_| l)).collect();
-        let labels = bytes.map_err(|label| {
+        bytes.map_err(|label| {
             self.content(y, format!("label {label} is out of range: classes are 0 to 255"))
-        })?;
-        Ok((size, Part { pixels, labels }))
+        })
     }
 
     fn array<T>(

@@ -83,9 +83,11 @@ pub mod atomic;
 pub mod bound;
 pub mod config;
 pub mod convergence;
+pub mod found;
 pub mod plan;
 pub mod sealed;
 pub mod simulation;
+pub mod tensorboard;
 pub mod training;
 pub mod values;
 

@@ -29,7 +29,7 @@ use crate::cell::{CHECKPOINT_EVERY, CHECKPOINTS, Cell, MODELS, Place, RECORDS};
 use crate::sealed::{self, SealError, VERSION};
 use crate::times::Times;
 
-const MARKER: &str = "experiment.json";
+pub(crate) const MARKER: &str = "experiment.json";
 const LOCK: &str = "lock";
 const FOLDERS: [&str; 3] = [RECORDS, CHECKPOINTS, MODELS];
 pub(crate) const TIMES: &str = "times.csv";
@@ -89,9 +89,9 @@ pub enum StoreError {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Marker {
-    kind: String,
-    config: Value,
+pub(crate) struct Marker {
+    pub(crate) kind: String,
+    pub(crate) config: Value,
 }
 
 /// What is found where a run shall be.

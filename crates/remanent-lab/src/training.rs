@@ -6,18 +6,22 @@
 //!                      ─▶ TrainingSummary ─▶ summary.json, tables, figures
 //! ```
 
+mod arrays;
 mod cell;
 mod config;
 mod figures;
+mod found;
 mod history;
 mod material;
 mod presets;
 mod summary;
 mod tables;
 
+pub use arrays::{events, results_npz};
 pub use cell::Trial;
 pub use config::{KEYS, Training, TrainingError};
 pub use figures::figure;
+pub use found::{FoundCase, FoundTrial, found_cases};
 pub use history::{EpochRow, PhaseEnd, TrialRecord};
 pub use material::{Material, MaterialError};
 pub use presets::{PRESETS, Preset};

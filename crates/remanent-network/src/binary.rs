@@ -7,12 +7,12 @@
 //! [`npz`] make files for other programs.
 
 mod bits;
+mod convert;
 pub mod file;
 pub mod format;
 mod forward;
 pub mod npz;
 pub mod onnx;
-mod protobuf;
 mod sums;
 
 use thiserror::Error;

@@ -38,6 +38,7 @@ mod kernels;
 mod purposes;
 
 pub mod architecture;
+pub mod archive;
 pub mod binary;
 pub mod course;
 pub mod learner;
@@ -49,6 +50,7 @@ pub mod parameters;
 pub mod pass;
 pub mod predictor;
 pub mod product;
+pub mod protobuf;
 pub mod schedule;
 pub mod tensors;
 pub mod trainer;

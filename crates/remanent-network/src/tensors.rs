@@ -136,6 +136,11 @@ impl View for &Array<'_> {
 pub struct Tensors(BTreeMap<String, (Vec<usize>, Vec<f32>)>);
 
 impl Tensors {
+    /// Name and shape of every array.
+    pub fn shapes(&self) -> impl Iterator<Item = (&str, &[usize])> {
+        self.0.iter().map(|(name, (shape, _))| (name.as_str(), shape.as_slice()))
+    }
+
     /// Takes an array out; empty if it is not there. It must have so many numbers.
     pub fn take(&mut self, name: &str, count: usize) -> Result<Vec<f32>, TensorError> {
         match self.0.remove(name) {

@@ -1,6 +1,6 @@
 //! `remanent data`: fetches, lists and checks datasets.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use anyhow::Context;
@@ -45,13 +45,20 @@ struct CacheArguments {
 
 impl CacheArguments {
     fn cache(&self) -> anyhow::Result<Cache> {
-        match &self.dir {
-            Some(directory) => Ok(Cache::at(directory)),
-            None => Cache::from_environment().context(
+        cache(self.dir.as_deref(), "--dir")
+    }
+}
+
+/// The folder that a flag names, or the usual one.
+pub fn cache(directory: Option<&Path>, flag: &str) -> anyhow::Result<Cache> {
+    match directory {
+        Some(directory) => Ok(Cache::at(directory)),
+        None => Cache::from_environment().with_context(|| {
+            format!(
                 "no folder for datasets: neither REMANENT_DATA nor a home folder is set; \
-                 give --dir DIR",
-            ),
-        }
+                 give {flag} DIR"
+            )
+        }),
     }
 }
 

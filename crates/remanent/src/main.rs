@@ -5,8 +5,12 @@
 
 mod data;
 mod experiment;
+mod export;
 mod flags;
+mod inspect;
+mod model;
 mod output;
+mod predict;
 mod simulate;
 mod theory;
 mod train;
@@ -44,6 +48,12 @@ enum Command {
     /// Perceptrons of finite size that learn task after task, and samples of the theory's ensemble
     Simulate(Box<simulate::Simulate>),
     Train(Box<train::Train>),
+    /// Writes a trained binary network for use elsewhere: packed bits, NumPy, ONNX
+    Export(export::Export),
+    /// Asks a trained network about images
+    Predict(Box<predict::Predict>),
+    /// Tells what is in a model, a checkpoint or a run directory
+    Inspect(inspect::Inspect),
     /// Datasets: fetches, lists and checks them
     #[command(subcommand)]
     Data(data::DataCommand),
@@ -65,6 +75,9 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Theory(command) => command.run(cli.quiet),
         Command::Simulate(command) => command.run(cli.quiet),
         Command::Train(command) => command.run(cli.quiet),
+        Command::Export(command) => command.run(cli.quiet),
+        Command::Predict(command) => command.run(cli.quiet),
+        Command::Inspect(command) => command.run(cli.quiet),
         Command::Data(command) => command.run(cli.quiet),
         Command::Completions { shell } => {
             let mut script = Vec::new();

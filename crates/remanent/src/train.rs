@@ -6,16 +6,16 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use remanent_data::sources::Cache;
 use remanent_lab::plan::Plan;
 use remanent_lab::training::{self, Material, Training, TrainingSummary, Trial, TrialRecord};
 use remanent_network::predictor::Predictor;
 use remanent_plot::Table;
 use serde_json::{Value, json};
 
+use crate::data;
 use crate::experiment::{ExperimentArguments, Finished};
 use crate::flags::{put, put_count, put_list, put_text};
-use crate::output::{Format, Outcome, Output};
+use crate::output::{self, Format, Outcome, Output};
 use crate::values::Values;
 
 const EXAMPLES: &str = "\
@@ -180,20 +180,21 @@ impl Train {
         let named: Vec<(&str, &TrainingSummary)> =
             reports.iter().map(|report| (report.label.as_str(), &report.summary)).collect();
         let figure = || training::figure(&named, plan.title.as_deref());
-        files::write(&directory, &data, &named, &figure())?;
+        let records: Vec<&[TrialRecord]> =
+            reports.iter().map(|report| report.records.as_slice()).collect();
+        files::write(&directory, &data, &named, &records, &figure())?;
+        if self.tensorboard {
+            files::write_events(&directory, &records)?;
+            let folder = directory.join("tensorboard");
+            output::remark(quiet, &format!("tensorboard --logdir {}", folder.display()));
+        }
         self.output.emit(&data, |format| tables(&named, format), figure)?;
         Ok(Outcome::Done)
     }
 
     /// The images of every case; equal streams are loaded once.
     fn materials(&self, trainings: &[Training]) -> anyhow::Result<Vec<Material>> {
-        let cache = match &self.data_dir {
-            Some(directory) => Cache::at(directory),
-            None => Cache::from_environment().context(
-                "no folder for datasets: neither REMANENT_DATA nor a home folder is set; \
-                 give --data-dir DIR",
-            )?,
-        };
+        let cache = data::cache(self.data_dir.as_deref(), "--data-dir")?;
         let mut materials: Vec<Material> = Vec::new();
         for (i, training) in trainings.iter().enumerate() {
             let same =

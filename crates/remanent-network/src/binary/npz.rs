@@ -12,19 +12,16 @@
 //!
 //! The same network gives the same bytes: no time of writing is in them.
 
-use std::io::{self, Cursor, Write};
-
-use npyz::{AutoSerialize, DType, WriteOptions, WriterBuilder, npz};
-use zip::write::SimpleFileOptions;
-use zip::{DateTime, ZipWriter};
+use std::io;
 
 use super::BinaryNetwork;
 use crate::architecture::{Activation, Normalisation};
+use crate::archive::Archive;
 
 /// The content of a file.
 pub fn encode(network: &BinaryNetwork) -> io::Result<Vec<u8>> {
     let architecture = network.architecture();
-    let mut archive = Archive { zip: ZipWriter::new(Cursor::new(Vec::new())) };
+    let mut archive = Archive::new();
     let widths: Vec<i64> = architecture.widths.iter().map(|&width| width as i64).collect();
     archive.array("widths", &[widths.len()], widths)?;
     archive.text(
@@ -51,50 +48,12 @@ pub fn encode(network: &BinaryNetwork) -> io::Result<Vec<u8>> {
             archive.array(&format!("shift{layer}"), &[outputs], shift)?;
         }
     }
-    Ok(archive.zip.finish()?.into_inner())
-}
-
-struct Archive {
-    zip: ZipWriter<Cursor<Vec<u8>>>,
-}
-
-impl Archive {
-    fn start(&mut self, name: &str) -> io::Result<()> {
-        let options =
-            SimpleFileOptions::default().last_modified_time(DateTime::default()).large_file(true);
-        Ok(self.zip.start_file(npz::file_name_from_array_name(name), options)?)
-    }
-
-    fn array<T: AutoSerialize>(
-        &mut self,
-        name: &str,
-        shape: &[usize],
-        values: impl IntoIterator<Item = T>,
-    ) -> io::Result<()> {
-        self.start(name)?;
-        let shape: Vec<u64> = shape.iter().map(|&size| size as u64).collect();
-        let options = WriteOptions::new().default_dtype().shape(&shape);
-        let mut writer = options.writer(&mut self.zip).begin_nd()?;
-        writer.extend(values)?;
-        writer.finish()
-    }
-
-    /// Four bytes a letter, which is how NumPy has text.
-    fn text(&mut self, name: &str, text: &str) -> io::Result<()> {
-        self.start(name)?;
-        let letters = text.chars().count();
-        let kind = format!("<U{letters}").parse().expect("is a type of NumPy");
-        let options = WriteOptions::new_header_only().dtype(DType::Plain(kind)).shape(&[]);
-        options.writer(&mut self.zip).write_header_only()?;
-        let bytes: Vec<u8> =
-            text.chars().flat_map(|letter| u32::from(letter).to_le_bytes()).collect();
-        self.zip.write_all(&bytes)
-    }
+    archive.finish()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
+    use std::io::{Cursor, Read};
 
     use npyz::NpyFile;
     use zip::ZipArchive;

@@ -7,9 +7,9 @@
 //!
 //! Numbers of fields and of types are those of `onnx.proto`.
 
-use super::protobuf::Message;
 use super::{BinaryNetwork, root_factor};
 use crate::architecture::{Activation, Architecture, NORMALISATION_EPSILON, Normalisation};
+use crate::protobuf::Message;
 
 /// Version of the file format.
 const IR_VERSION: u64 = 8;

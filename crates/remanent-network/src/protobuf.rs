@@ -1,50 +1,71 @@
-//! As much of Protocol Buffers as it takes to write an ONNX file.
+//! As much of Protocol Buffers as it takes to write an ONNX file or the events of TensorBoard.
 //!
-//! A message is a sequence of fields, each a number and a value. There are three kinds of values:
-//! integers of variable length, seven bits to a byte; four bytes; and bytes with their count before
-//! them, which are strings, packed data or other messages.
+//! A message is a sequence of fields, each a number and a value. There are four kinds of values:
+//! integers of variable length, seven bits to a byte; eight bytes; four bytes; and bytes with their
+//! count before them, which are strings, packed data or other messages.
 
 /// The kinds of values.
 const VARIABLE: u64 = 0;
+const EIGHT_BYTES: u64 = 1;
 const COUNTED: u64 = 2;
 const FOUR_BYTES: u64 = 5;
 
 /// A message that is being written.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Message {
+pub struct Message {
     bytes: Vec<u8>,
 }
 
 impl Message {
-    pub(super) fn new() -> Self {
+    /// A message without fields.
+    pub fn new() -> Self {
         Self::default()
     }
 
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    /// What is written so far.
+    pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    pub(super) fn integer(mut self, field: u64, value: u64) -> Self {
+    /// Appends an integer; a negative one is given as its two's complement.
+    #[must_use]
+    pub fn integer(mut self, field: u64, value: u64) -> Self {
         self.key(field, VARIABLE);
         self.variable(value);
         self
     }
 
-    pub(super) fn float(mut self, field: u64, value: f32) -> Self {
+    /// Appends a number of single precision.
+    #[must_use]
+    pub fn float(mut self, field: u64, value: f32) -> Self {
         self.key(field, FOUR_BYTES);
         self.bytes.extend(value.to_le_bytes());
         self
     }
 
-    pub(super) fn string(self, field: u64, value: &str) -> Self {
+    /// Appends a number of double precision.
+    #[must_use]
+    pub fn double(mut self, field: u64, value: f64) -> Self {
+        self.key(field, EIGHT_BYTES);
+        self.bytes.extend(value.to_le_bytes());
+        self
+    }
+
+    /// Appends text.
+    #[must_use]
+    pub fn string(self, field: u64, value: &str) -> Self {
         self.counted(field, value.as_bytes())
     }
 
-    pub(super) fn message(self, field: u64, value: &Message) -> Self {
+    /// Appends another message.
+    #[must_use]
+    pub fn message(self, field: u64, value: &Message) -> Self {
         self.counted(field, &value.bytes)
     }
 
-    pub(super) fn counted(mut self, field: u64, value: &[u8]) -> Self {
+    /// Appends bytes, with their count before them.
+    #[must_use]
+    pub fn counted(mut self, field: u64, value: &[u8]) -> Self {
         self.key(field, COUNTED);
         self.variable(value.len() as u64);
         self.bytes.extend(value);
@@ -82,5 +103,7 @@ mod tests {
         wanted.extend([0xff; 9]);
         wanted.push(1);
         assert_eq!(float.into_bytes(), wanted);
+        let double = Message::new().double(1, 1.0);
+        assert_eq!(double.into_bytes(), [0x09, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f]);
     }
 }

@@ -1,0 +1,172 @@
+//! Models as commands take them: a file, or a run directory and the number of a trial.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use remanent_data::FileError;
+use remanent_lab::found::FoundRun;
+use remanent_lab::sealed::SealError;
+use remanent_lab::training;
+use remanent_network::architecture::Architecture;
+use remanent_network::binary::{BinaryNetwork, NetworkError, file, format};
+use remanent_network::network::Network;
+use remanent_network::tensors::TensorError;
+use serde_json::Value;
+
+use crate::output::{self, UsageError};
+
+/// A network that was trained, as it is kept.
+pub enum Model {
+    /// With θ of every weight, and the story of how it came about.
+    Trained {
+        /// The network.
+        network: Box<Network>,
+        /// Settings, seed and trial.
+        story: Value,
+    },
+    /// The signs alone.
+    Packed(BinaryNetwork),
+}
+
+impl Model {
+    /// Reads a file of either kind, told apart by the first bytes.
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
+        Self::decode(path, &read_bytes(path)?)
+    }
+
+    /// The model in the bytes of a file.
+    pub fn decode(path: &Path, bytes: &[u8]) -> anyhow::Result<Self> {
+        if is_packed(path, bytes) {
+            let packed = BinaryNetwork::from_bytes(bytes);
+            let packed = packed.with_context(|| format!("{} cannot be used", path.display()))?;
+            return Ok(Self::Packed(packed));
+        }
+        let decoded = remanent_network::model::decode(bytes);
+        let (network, story) = decoded.map_err(|error| unusable(path, &error))?;
+        Ok(Self::Trained { network: Box::new(network), story })
+    }
+
+    /// Widths and functions.
+    pub fn architecture(&self) -> &Architecture {
+        match self {
+            Self::Trained { network, .. } => &network.architecture,
+            Self::Packed(network) => network.architecture(),
+        }
+    }
+
+    /// The binary network.
+    pub fn packed(&self) -> Result<BinaryNetwork, NetworkError> {
+        match self {
+            Self::Trained { network, .. } => BinaryNetwork::hard(network),
+            Self::Packed(network) => Ok(network.clone()),
+        }
+    }
+
+    /// How it came about, if that is known.
+    pub fn story(&self) -> Option<&Value> {
+        match self {
+            Self::Trained { story, .. } => Some(story),
+            Self::Packed(_) => None,
+        }
+    }
+}
+
+/// The bytes of a file that the user has named.
+pub fn read_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+    fs::read(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => UsageError::new(format!(
+            "there is no file or directory {}; give a model (.safetensors or .rbin) or a run \
+             directory",
+            path.display()
+        ))
+        .into(),
+        _ => FileError::new("read", path)(error).into(),
+    })
+}
+
+/// Whether a file is to be a packed network.
+pub fn is_packed(path: &Path, bytes: &[u8]) -> bool {
+    let named = path.extension().is_some_and(|extension| extension == file::EXTENSION);
+    named || bytes.starts_with(&format::MAGIC)
+}
+
+/// Says what is wrong with a file of arrays, and what to do about it.
+pub fn unusable(path: &Path, error: &TensorError) -> anyhow::Error {
+    let cure = match error {
+        TensorError::Format(_) | TensorError::Foreign => {
+            "; give a model of remanent train (.safetensors), a packed one (.rbin), or a run \
+             directory"
+        }
+        TensorError::Version { .. } => "; use the program that wrote it",
+        TensorError::Kind { .. } => "; remanent inspect tells what it holds",
+        TensorError::Checksum | TensorError::Content(_) => "; copy it or train it again",
+    };
+    anyhow!("{} cannot be used: {error}{cure}", path.display())
+}
+
+/// Which model of a run directory.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Choice {
+    /// From 0.
+    pub trial: Option<u32>,
+    /// From 1.
+    pub case: Option<usize>,
+}
+
+/// Looks at a run directory.
+pub fn read_run(directory: &Path) -> anyhow::Result<FoundRun> {
+    FoundRun::read(directory).map_err(|error| match error {
+        SealError::Missing(_) => anyhow!(
+            "{} is no run directory: it has no experiment.json; give the --out of a remanent train",
+            directory.display()
+        ),
+        error => error.into(),
+    })
+}
+
+/// The file that is meant by a path: itself, or a model of a run directory, which is then said.
+pub fn locate(path: &Path, choice: Choice, quiet: bool) -> anyhow::Result<PathBuf> {
+    if !path.is_dir() {
+        output::usage(choice.case.is_none(), || {
+            let shown = path.display();
+            format!("--case chooses among the cases of a run directory, and {shown} is none")
+        })?;
+        return Ok(path.to_owned());
+    }
+    let run = read_run(path)?;
+    let shown = path.display();
+    output::usage(run.kind == "train", || {
+        format!("{shown} holds a run of {}, and only remanent train leaves models", run.kind)
+    })?;
+    run.damaged.iter().for_each(|error| output::say(&format!("damaged: {error}")));
+    let cases = training::found_cases(&run).map_err(anyhow::Error::msg)?;
+    let count = cases.len();
+    let number = match choice.case {
+        None if count == 1 => 1,
+        None => {
+            return Err(UsageError::new(format!(
+                "{shown} holds {count} cases: choose one by --case 1 to --case {count}"
+            ))
+            .into());
+        }
+        Some(number) => number,
+    };
+    let case = number.checked_sub(1).and_then(|index| cases.get(index)).ok_or_else(|| {
+        UsageError::new(format!(
+            "--case {number} is out of range: {shown} holds cases 1 to {count}"
+        ))
+    })?;
+    let trial = choice.trial.unwrap_or(0);
+    let found = case.trials.iter().find(|found| found.trial == trial).ok_or_else(|| {
+        let done: Vec<String> = case.trials.iter().map(|found| found.trial.to_string()).collect();
+        let done = if done.is_empty() { "none".into() } else { done.join(", ") };
+        UsageError::new(format!(
+            "trial {trial} is not done in {shown} (done: {done}); choose another --trial, or \
+             continue the run"
+        ))
+    })?;
+    output::remark(quiet, &format!("model of trial {trial}: {}", found.model.display()));
+    Ok(found.model.clone())
+}

@@ -1,0 +1,395 @@
+//! `remanent predict`: what a trained network says about images.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use rayon::iter::{IndexedParallelIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
+use remanent_data::dataset::View;
+use remanent_data::images::Images;
+use remanent_data::sources::Cache;
+use remanent_data::stream::{StreamSpec, Task};
+use remanent_lab::training::TrainingError;
+use remanent_network::binary::{BinaryNetwork, Workspace};
+use remanent_network::metrics::{self, Scores, most_probable};
+use remanent_network::predictor::{Predictor, Probabilities, predict, test_stream};
+use remanent_plot::{Cell, Table};
+use serde_json::{Value, json};
+
+use crate::data;
+use crate::model::{self, Choice, Model};
+use crate::output::{self, Format, Outcome, UsageError};
+
+/// Rows of the table.
+const SHOWN: usize = 20;
+/// Images that one thread takes at once.
+const BATCH: usize = 64;
+
+const EXAMPLES: &str = "\
+Examples:
+  remanent predict perm.rbin mnist --task 2 --stream permuted:mnist:5
+  remanent predict runs/perm mnist --task 2 --trial 1 --predictor mean_field
+  remanent predict model.safetensors my.npz --format csv > answers.csv";
+
+/// Asks a trained network about images: classes, probabilities, and how many are right.
+///
+/// The binary network answers straight from its bits, unless another predictor is asked for. A
+/// network that learned permuted pixels must be told which task the images are of, by --task.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Predict {
+    /// A model (.safetensors or .rbin), or a run directory
+    model: PathBuf,
+    /// Images: a dataset by name or a folder (the test part), an idx file of images, or an .npz
+    /// file with x and perhaps y
+    data: String,
+    /// Only the first so many images [default: all]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Whether labels are used that come with the images
+    #[arg(long, value_enum, default_value_t)]
+    labels: Labels,
+    /// How the network is asked [default: hard]
+    #[arg(long, value_parser = predictor_parser())]
+    predictor: Option<Predictor>,
+    /// Passes of mean_field, and networks of sampled
+    #[arg(long, default_value_t = 8)]
+    draws: usize,
+    /// What is printed on standard output
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// The images are of this task of the stream, from 1: its order of pixels, its classes
+    #[arg(long, value_name = "T", help_heading = "Task")]
+    task: Option<usize>,
+    /// The stream that was learned, e.g. permuted:mnist:5 [default: the model's own]
+    #[arg(long, requires = "task", help_heading = "Task")]
+    stream: Option<String>,
+    /// The seed that was trained with [default: the model's own, else 1]
+    #[arg(long, value_name = "S", help_heading = "Task")]
+    seed: Option<u64>,
+    /// The trial of the model, from 0; chooses the model of a run directory [default: the model's
+    /// own, else 0]
+    #[arg(long, value_name = "N", help_heading = "Task")]
+    trial: Option<u32>,
+    /// The case of a run directory that has several, from 1
+    #[arg(long, value_name = "K", help_heading = "Task")]
+    case: Option<usize>,
+    /// Folder of the datasets [default: as in remanent data]
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+}
+
+/// What is done with labels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Labels {
+    /// Used if they are there
+    #[default]
+    Auto,
+    /// Passed over
+    None,
+}
+
+fn predictor_parser() -> impl TypedValueParser<Value = Predictor> {
+    let names = Predictor::ALL.map(Predictor::name);
+    PossibleValuesParser::new(names).map(|name| {
+        let found = Predictor::ALL.into_iter().find(|predictor| predictor.name() == name);
+        found.unwrap_or(Predictor::Hard)
+    })
+}
+
+/// What the network is asked about.
+struct Question<'a> {
+    view: View<'a>,
+    is_labelled: bool,
+    /// The classes of the task, if it has only some.
+    classes: Option<Vec<u8>>,
+}
+
+/// What it says.
+struct Answer<'a> {
+    question: &'a Question<'a>,
+    probabilities: Probabilities,
+    scores: Option<Scores>,
+}
+
+impl Predict {
+    /// Runs it.
+    pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
+        output::usage((1..=10_000).contains(&self.draws), || {
+            format!("--draws {} is out of range: it must be between 1 and 10000", self.draws)
+        })?;
+        let choice = Choice { trial: self.trial, case: self.case };
+        let path = model::locate(&self.model, choice, quiet)?;
+        let model = Model::read(&path)?;
+        let predictor = self.predictor.unwrap_or(Predictor::Hard);
+        output::usage(
+            predictor == Predictor::Hard || matches!(model, Model::Trained { .. }),
+            || {
+                format!(
+                    "{} is packed: it has signs alone, and no measure to draw from; ask it with \
+                     --predictor hard, or give the .safetensors model for {}",
+                    path.display(),
+                    predictor.name()
+                )
+            },
+        )?;
+        let cache = data::cache(self.data_dir.as_deref(), "--data-dir")?;
+        let images = Images::open(&self.data, &cache)?;
+        let wanted = model.architecture().inputs();
+        output::usage(images.inputs() == wanted, || {
+            format!(
+                "images of {} have {} pixels, and the model takes {wanted}; give images of \
+                 {wanted} pixels, or a model that was trained on such images",
+                images.name(),
+                images.inputs()
+            )
+        })?;
+        let task = self.task(&model, &cache)?;
+        let question = self.question(&images, task.as_ref(), quiet)?;
+        check_labels(&question, model.architecture().outputs())?;
+
+        // To pack the bits is no part of asking.
+        let model =
+            if predictor == Predictor::Hard { Model::Packed(model.packed()?) } else { model };
+        let start = Instant::now();
+        let probabilities = self.ask(&model, predictor, &question.view);
+        let seconds = start.elapsed().as_secs_f64();
+        let rate = question.view.len() as f64 / seconds;
+        let count = question.view.len();
+        output::remark(quiet, &format!("{count} images, {rate:.0} images per second"));
+        let scores = question.is_labelled.then(|| metrics::scores(&probabilities, &question.view));
+        let answer = Answer { question: &question, probabilities, scores };
+        self.emit(&answer, &path.display().to_string(), predictor, quiet)?;
+        Ok(Outcome::Done)
+    }
+
+    /// Seed and trial: as asked for, or of the model's story.
+    fn origin(&self, story: Option<&Value>) -> (u64, u32) {
+        let number = |key: &str| story.and_then(|story| story[key].as_u64());
+        let trial = number("trial").and_then(|trial| u32::try_from(trial).ok());
+        (self.seed.or(number("seed")).unwrap_or(1), self.trial.or(trial).unwrap_or(0))
+    }
+
+    /// The task that is asked for, with the number of tasks there are.
+    fn task(&self, model: &Model, cache: &Cache) -> anyhow::Result<Option<(Task, StreamSpec)>> {
+        let Some(number) = self.task else { return Ok(None) };
+        let story = model.story();
+        let told = story.and_then(|story| story["training"]["stream"].as_str());
+        let text = self.stream.as_deref().or(told).ok_or_else(|| {
+            UsageError::new(
+                "--task needs --stream, e.g. --stream permuted:mnist:5: a packed model does not \
+                 know what it was trained on"
+                    .into(),
+            )
+        })?;
+        let spec = StreamSpec::read(text).map_err(TrainingError::from)?;
+        let stream = spec.load(cache).map_err(TrainingError::from)?;
+        let wanted = model.architecture().inputs();
+        output::usage(stream.inputs() == wanted, || {
+            let found = stream.inputs();
+            format!("images of the stream {text} have {found} pixels, and the model takes {wanted}")
+        })?;
+        let (seed, trial) = self.origin(story);
+        let mut tasks = stream.tasks(seed, trial);
+        output::usage((1..=tasks.len()).contains(&number), || {
+            format!("--task {number} is out of range: {text} has tasks 1 to {}", tasks.len())
+        })?;
+        Ok(Some((tasks.swap_remove(number - 1), spec)))
+    }
+
+    /// The images as the network knows them.
+    fn question<'a>(
+        &self,
+        images: &'a Images,
+        task: Option<&'a (Task, StreamSpec)>,
+        quiet: bool,
+    ) -> Result<Question<'a>, UsageError> {
+        let mut question =
+            Question { view: images.view(), is_labelled: images.is_labelled(), classes: None };
+        if let Some((task, spec)) = task {
+            if task.classes().len() < task.dataset().classes() {
+                question.classes = Some(task.classes());
+                if spec.datasets().contains(&self.data.as_str()) {
+                    question.view = task.test();
+                } else if question.is_labelled {
+                    question.is_labelled = false;
+                    let text = "note: labels are not used, the task has some of the classes only";
+                    output::remark(quiet, text);
+                }
+            } else if let Some(permutation) = task.permutation() {
+                question.view = question.view.permuted(permutation);
+            }
+        }
+        if let Some(limit) = self.limit {
+            question.view = question.view.first(limit).map_err(|_| {
+                let count = question.view.len();
+                UsageError::new(format!(
+                    "--limit {limit} is out of range: {} has images 1 to {count}",
+                    images.name()
+                ))
+            })?;
+        }
+        question.is_labelled &= self.labels == Labels::Auto;
+        Ok(question)
+    }
+
+    fn ask(&self, model: &Model, predictor: Predictor, view: &View<'_>) -> Probabilities {
+        match model {
+            Model::Trained { network, story } => {
+                let (seed, trial) = self.origin(Some(story));
+                let stream = test_stream(seed, trial, 0);
+                predict(network, &[*view], predictor, self.draws, stream).remove(0)
+            }
+            Model::Packed(network) => from_bits(network, view),
+        }
+    }
+
+    fn emit(
+        &self,
+        answer: &Answer<'_>,
+        model: &str,
+        predictor: Predictor,
+        quiet: bool,
+    ) -> anyhow::Result<()> {
+        let count = answer.question.view.len();
+        let text = match self.format {
+            Format::Json => {
+                let data = answer.json(model, predictor);
+                format!("{}\n", serde_json::to_string_pretty(&data)?)
+            }
+            Format::Csv => {
+                if let Some(Scores { accuracy, nll, ece }) = answer.scores {
+                    let text = format!("accuracy {accuracy:.6}, nll {nll:.6}, ece {ece:.6}");
+                    output::remark(quiet, &text);
+                }
+                answer.table(count, true).to_csv()
+            }
+            Format::Table => {
+                if count > SHOWN {
+                    let text = format!("{SHOWN} of {count} images are shown; --format csv has all");
+                    output::remark(quiet, &text);
+                }
+                let mut text = answer.table(count.min(SHOWN), false).to_text(4);
+                if let Some(Scores { accuracy, nll, ece }) = answer.scores {
+                    let mut table = Table::new(["images", "accuracy", "nll", "ece"]);
+                    let count = Cell::Integer(count as i64);
+                    table.push(vec![count, accuracy.into(), nll.into(), ece.into()]);
+                    text += &format!("\n{}", table.to_text(6));
+                }
+                text
+            }
+        };
+        output::print(&text)
+    }
+}
+
+/// Labels must be among the classes of the network.
+fn check_labels(question: &Question<'_>, classes: usize) -> Result<(), UsageError> {
+    let view = &question.view;
+    if !question.is_labelled {
+        return Ok(());
+    }
+    let bad = (0..view.len()).find(|&i| usize::from(view.label_in_task(i)) >= classes);
+    bad.map_or(Ok(()), |index| {
+        Err(UsageError::new(format!(
+            "label {} of image {index} is out of range: the model has the classes 0 to {}; \
+             --labels none passes labels over",
+            view.label_in_task(index),
+            classes - 1
+        )))
+    })
+}
+
+/// The answers of a binary network, on all threads.
+fn from_bits(network: &BinaryNetwork, view: &View<'_>) -> Probabilities {
+    let classes = network.architecture().outputs();
+    let mut values = vec![0.0; view.len() * classes];
+    values.par_chunks_mut(BATCH * classes).enumerate().for_each_init(
+        || (Workspace::new(), Vec::new()),
+        |(workspace, images), (batch, values)| {
+            let first = (batch * BATCH) as u32;
+            let chosen: Vec<u32> = (first..first + (values.len() / classes) as u32).collect();
+            images.resize(chosen.len() * view.inputs(), 0.0);
+            view.batch(&chosen, images);
+            network.probabilities(images, values, workspace);
+        },
+    );
+    Probabilities { classes, values }
+}
+
+impl Answer<'_> {
+    /// The name of a class: its own, if the task has only some of them.
+    fn class(&self, class: usize) -> usize {
+        let classes = self.question.classes.as_ref();
+        classes.and_then(|classes| classes.get(class)).map_or(class, |&class| usize::from(class))
+    }
+
+    fn label(&self, index: usize) -> Option<u8> {
+        self.question.is_labelled.then(|| self.question.view.label(index))
+    }
+
+    /// The first so many images.
+    fn table(&self, count: usize, all_classes: bool) -> Table {
+        let mut headers: Vec<String> =
+            ["index", "class", "probability"].map(str::to_owned).to_vec();
+        if self.question.is_labelled {
+            headers.push("label".into());
+        }
+        if all_classes {
+            let classes = 0..self.probabilities.classes;
+            headers.extend(classes.map(|class| format!("p_{}", self.class(class))));
+        }
+        let mut table = Table::new(headers);
+        for (index, p) in self.probabilities.rows().enumerate().take(count) {
+            let best = most_probable(p).0;
+            let mut row = vec![
+                Cell::Integer(index as i64),
+                Cell::Integer(self.class(best) as i64),
+                short(p[best]).into(),
+            ];
+            row.extend(self.label(index).map(|label| Cell::Integer(label.into())));
+            if all_classes {
+                row.extend(p.iter().map(|&p| Cell::from(short(p))));
+            }
+            table.push(row);
+        }
+        table
+    }
+
+    fn json(&self, model: &str, predictor: Predictor) -> Value {
+        let row = |(index, p): (usize, &[f32])| {
+            let best = most_probable(p).0;
+            let mut row = json!({
+                "index": index,
+                "class": self.class(best),
+                "probability": short(p[best]),
+                "probabilities": p.iter().map(|&p| short(p)).collect::<Vec<_>>(),
+            });
+            if let Some(label) = self.label(index) {
+                row["label"] = label.into();
+            }
+            row
+        };
+        let classes = (0..self.probabilities.classes).map(|class| self.class(class));
+        let mut data = json!({
+            "model": model,
+            "predictor": predictor,
+            "images": self.question.view.len(),
+            "classes": classes.collect::<Vec<_>>(),
+            "predictions": self.probabilities.rows().enumerate().map(row).collect::<Vec<_>>(),
+        });
+        if let Some(Scores { accuracy, nll, ece }) = self.scores {
+            data["accuracy"] = accuracy.into();
+            data["nll"] = nll.into();
+            data["ece"] = ece.into();
+        }
+        data
+    }
+}
+
+/// The same number with as few digits as single precision needs.
+fn short(p: f32) -> f64 {
+    p.to_string().parse().unwrap_or(f64::from(p))
+}
