@@ -261,6 +261,7 @@ fn read_parameters(table: &Table, learner: Learner) -> Result<Parameters, Traini
     // The original modulates steps of Adam.
     let adam_by_form = learner == Learner::Metaplasticity && form == Form::Original;
     let usual = if adam_by_form { Optimizer::Adam } else { default.optimizer };
+    let lr = if adam_by_form { Parameters::of(Learner::Ste).lr } else { default.lr };
     let learned_scale = match table.get("learned_scale") {
         None => default.learned_scale,
         Some(toml::Value::Boolean(value)) => *value,
@@ -282,7 +283,7 @@ fn read_parameters(table: &Table, learner: Learner) -> Result<Parameters, Traini
         learned_scale,
         spread: number("spread", default.spread)?,
         batch: values::count(table, "batch")?.unwrap_or(default.batch),
-        lr: number("lr", default.lr)?,
+        lr: number("lr", lr)?,
         optimizer: optimizer.unwrap_or(usual),
         adam,
         beta: read_schedule(table)?.unwrap_or(default.beta),

@@ -22,7 +22,7 @@ fn over_time(summary: &TrainingSummary) -> Figure {
     };
     // Those that were asked after every epoch; the two that matter most, if none was.
     let most = Predictor::ALL.map(times).into_iter().max().unwrap_or(0);
-    let often = most > summary.predictors[&Predictor::Hard].accuracy_matrix.mean.len();
+    let often = most > summary.predictors[&Predictor::Hard].accuracy_matrix.len();
     for predictor in Predictor::ALL {
         let shown = matches!(predictor, Predictor::Stochastic | Predictor::Hard);
         if if often { times(predictor) == most } else { shown } {
@@ -133,18 +133,13 @@ fn compared(cases: &[(&str, &TrainingSummary)]) -> Figure {
         let mut panel = Panel::new(title, Axis::linear("task"), Axis::linear("accuracy"));
         for (color, (label, summary)) in cases.iter().enumerate() {
             let matrix = &summary.predictors[&predictor].accuracy_matrix;
-            let (Some(mean), Some(error)) = (matrix.mean.last(), matrix.standard_error.last())
-            else {
-                continue;
-            };
-            let x: Vec<f64> = (1..=mean.len()).map(|task| task as f64).collect();
+            let Some(last) = matrix.last() else { continue };
+            let x: Vec<f64> = (1..=last.len()).map(|task| task as f64).collect();
+            let y: Vec<f64> = last.iter().map(|entry| entry.mean).collect();
+            let error = last.iter().map(|entry| entry.standard_error.unwrap_or(0.0)).collect();
             let color = Color::Palette(color);
-            panel.push(
-                Points::new(x.clone(), mean.clone())
-                    .error(error.iter().map(|e| e.unwrap_or(0.0)).collect())
-                    .color(color),
-            );
-            panel.push(Curve::new(x, mean.clone()).label(*label).color(color));
+            panel.push(Points::new(x.clone(), y.clone()).error(error).color(color));
+            panel.push(Curve::new(x, y).label(*label).color(color));
         }
         panel
     });

@@ -41,22 +41,11 @@ impl Mean {
     }
 }
 
-/// A matrix of means, entry by entry.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Matrix {
-    /// The means, `[after][task]`.
-    pub mean: Vec<Vec<f64>>,
-    /// Their standard errors; null for a single trial.
-    pub standard_error: Vec<Vec<Option<f64>>>,
-    /// Number of trials.
-    pub n: usize,
-}
-
 /// What one way of asking the network shows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PredictorSummary {
     /// Accuracies, `[after][task]`.
-    pub accuracy_matrix: Matrix,
+    pub accuracy_matrix: Vec<Vec<Mean>>,
     /// Mean of the last row.
     pub average_accuracy: Mean,
     /// How much later tasks changed earlier ones; negative is forgetting. Null for one task.
@@ -203,20 +192,12 @@ fn plasticity(matrix: &[Vec<f64>]) -> Option<f64> {
     }
 }
 
-fn average(matrices: &[Vec<Vec<f64>>]) -> Option<Matrix> {
+/// Entry by entry.
+fn average(matrices: &[Vec<Vec<f64>>]) -> Option<Vec<Vec<Mean>>> {
     let first = matrices.first()?;
     let entry = |i: usize, j: usize| Mean::of(matrices.iter().map(|m| m[i][j]));
-    let entries: Vec<Vec<Mean>> = (0..first.len())
-        .map(|i| (0..first[i].len()).map(|j| entry(i, j)).collect())
-        .collect::<Option<_>>()?;
-    Some(Matrix {
-        mean: entries.iter().map(|row| row.iter().map(|e| e.mean).collect()).collect(),
-        standard_error: entries
-            .iter()
-            .map(|row| row.iter().map(|e| e.standard_error).collect())
-            .collect(),
-        n: matrices.len(),
-    })
+    let row = |i: usize| (0..first[i].len()).map(|j| entry(i, j)).collect();
+    (0..first.len()).map(row).collect()
 }
 
 fn summarise_epoch(rows: &[&EpochRow]) -> Option<EpochSummary> {

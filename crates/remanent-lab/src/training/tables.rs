@@ -72,13 +72,14 @@ pub fn matrix_table(named: &Named<'_>, predictor: remanent_network::predictor::P
     let mut rows = Vec::new();
     for (label, summary) in named {
         let matrix = &summary.predictors[&predictor].accuracy_matrix;
-        for (after, accuracies) in matrix.mean.iter().enumerate() {
+        for (after, accuracies) in matrix.iter().enumerate() {
             let mut row = begin(named, label);
-            let all = matrix.mean.len() == 1 && accuracies.len() > 1;
+            let all = matrix.len() == 1 && accuracies.len() > 1;
             let name = if all { "all".into() } else { (after + 1).to_string() };
             put(&mut row, format!("after ({})", predictor.name()), name);
             for (task, accuracy) in accuracies.iter().enumerate() {
-                put(&mut row, format!("task {} %", task + 1), (1e4 * accuracy).round() / 100.0);
+                let percent = (1e4 * accuracy.mean).round() / 100.0;
+                put(&mut row, format!("task {} %", task + 1), percent);
             }
             rows.push(row);
         }
@@ -92,15 +93,14 @@ pub fn accuracy_table(named: &Named<'_>) -> Table {
     for (label, summary) in named {
         for (predictor, p) in &summary.predictors {
             let matrix = &p.accuracy_matrix;
-            for (after, accuracies) in matrix.mean.iter().enumerate() {
-                for (task, &accuracy) in accuracies.iter().enumerate() {
+            for (after, accuracies) in matrix.iter().enumerate() {
+                for (task, accuracy) in accuracies.iter().enumerate() {
                     let mut row = begin(named, label);
                     put(&mut row, "predictor", predictor.name());
                     put(&mut row, "after", (after + 1) as i64);
                     put(&mut row, "task", (task + 1) as i64);
-                    put(&mut row, "accuracy", accuracy);
-                    put(&mut row, "accuracy_se", matrix.standard_error[after][task]);
-                    put(&mut row, "n", matrix.n as i64);
+                    put_mean(&mut row, "accuracy", Some(accuracy));
+                    put(&mut row, "n", accuracy.n as i64);
                     rows.push(row);
                 }
             }
