@@ -7,9 +7,12 @@
 //! quickly ([`grid`]), Gauss–Legendre rules ([`legendre`]), small dense systems ([`linear`]), Newton's method with
 //! a kept Jacobian ([`newton`]), pseudo-arclength continuation
 //! ([`continuation`]), bracketed roots and minima ([`scalar`]), means over trials and
-//! the worth of Markov chains ([`statistics`]), and random
-//! numbers addressed by a counter ([`philox`]).
+//! the worth of Markov chains ([`statistics`]), random
+//! numbers addressed by a counter ([`philox`]), and numbers that must lie in a
+//! [`range`].
 
+#[cfg(target_arch = "x86_64")]
+pub mod avx512;
 pub mod continuation;
 pub mod elementary;
 pub mod elementary32;
@@ -19,5 +22,6 @@ pub mod linear;
 pub mod newton;
 pub mod normal;
 pub mod philox;
+pub mod range;
 pub mod scalar;
 pub mod statistics;

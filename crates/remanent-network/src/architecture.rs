@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::parameters::ParameterError;
+use crate::parameters::{ParameterError, within};
 
 /// Added to a variance before its root is divided by.
 pub const NORMALISATION_EPSILON: f32 = 1e-5;
@@ -57,15 +57,12 @@ impl Architecture {
     /// Fails unless there are at least two widths, all possible.
     pub fn check(&self) -> Result<(), ParameterError> {
         if self.widths.len() < 2 {
-            let value = self.widths.len() as f64;
-            let range = "at least two numbers: pixels and classes";
-            return Err(ParameterError::OutOfRange { name: "widths", value, range });
+            let text = "a network needs at least two widths: pixels and classes";
+            return Err(ParameterError::Other(text.into()));
         }
         for &width in &self.widths {
-            if !(1..=Self::WIDEST).contains(&width) {
-                let (value, range) = (width as f64, "from 1 to 65536");
-                return Err(ParameterError::OutOfRange { name: "width", value, range });
-            }
+            let ok = (1..=Self::WIDEST).contains(&width);
+            within("width", width as f64, ok, "from 1 to 65536")?;
         }
         Ok(())
     }

@@ -218,7 +218,9 @@ impl Parameters {
                 "meta has {given} values, but {tasks} tasks need one or {tasks}"
             )));
         }
-        self.meta.iter().try_for_each(|&m| factor("meta", m))?;
+        for &m in &self.meta {
+            factor("meta", m)?;
+        }
         if self.normalisation == Normalisation::Batch && self.batch == 1 {
             let text = "batch normalisation needs a batch of at least 2; choose layer or none";
             return Err(ParameterError::Other(text.into()));

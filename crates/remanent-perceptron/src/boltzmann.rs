@@ -67,7 +67,8 @@ impl BoltzmannLearner {
         if let Start::Teacher(m) = self.start {
             within("start", m, m.abs() < 1.0, "above -1 and below 1")?;
         }
-        within("record-every", self.record_every as f64, self.record_every >= 1, "at least 1")
+        within("record-every", self.record_every as f64, self.record_every >= 1, "at least 1")?;
+        Ok(())
     }
 
     /// Sweeps of one task.

@@ -107,7 +107,8 @@ impl GradientLearner {
             let ok = (1..=100_000_000).contains(&epochs);
             within("epochs", epochs as f64, ok, "between 1 and 1e8")?;
         }
-        within("record-every", self.record_every as f64, self.record_every >= 1, "at least 1")
+        within("record-every", self.record_every as f64, self.record_every >= 1, "at least 1")?;
+        Ok(())
     }
 
     /// Epochs of a task.

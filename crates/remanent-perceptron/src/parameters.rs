@@ -1,5 +1,6 @@
 //! What a user may ask for: unchecked parameters, and the checks they must pass.
 
+pub use remanent_math::range::{OutOfRange, within};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -7,15 +8,8 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ParameterError {
     /// A number outside its range.
-    #[error("{name} = {value} is out of range: it must be {range}")]
-    OutOfRange {
-        /// The parameter.
-        name: &'static str,
-        /// What was given.
-        value: f64,
-        /// What is allowed.
-        range: &'static str,
-    },
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
     /// A list of the wrong length.
     #[error("{name} has {given} values, but {tasks} tasks need {expected}")]
     WrongLength {
@@ -39,20 +33,6 @@ pub enum ParameterError {
         /// N.
         n: usize,
     },
-}
-
-/// Fails unless `ok` and the value is finite.
-pub fn within(
-    name: &'static str,
-    value: f64,
-    ok: bool,
-    range: &'static str,
-) -> Result<(), ParameterError> {
-    if ok && value.is_finite() {
-        Ok(())
-    } else {
-        Err(ParameterError::OutOfRange { name, value, range })
-    }
 }
 
 /// Fails unless a list has one value, or as many as `expected`.

@@ -1,20 +1,14 @@
 //! What a user may ask for, and the ranges within which the solver answers.
 
+use remanent_math::range::{OutOfRange, within};
 use thiserror::Error;
 
 /// A parameter outside the range in which the theory, or the solver, is valid.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ParameterError {
     /// A number outside its range.
-    #[error("{name} = {value} is out of range: it must be {range}")]
-    OutOfRange {
-        /// The parameter.
-        name: String,
-        /// What was given.
-        value: f64,
-        /// What is allowed.
-        range: &'static str,
-    },
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
     /// A list of the wrong length.
     #[error("{name} has {given} values, but {tasks} tasks need {expected}")]
     WrongLength {
@@ -53,38 +47,30 @@ pub enum Choice {
     Good,
 }
 
-fn within(name: &str, value: f64, ok: bool, range: &'static str) -> Result<f64, ParameterError> {
-    if ok && value.is_finite() {
-        Ok(value)
-    } else {
-        Err(ParameterError::OutOfRange { name: name.into(), value, range })
-    }
-}
-
 /// Checks α.
 pub fn check_alpha(value: f64) -> Result<f64, ParameterError> {
-    within("alpha", value, (1e-4..=100.0).contains(&value), "between 0.0001 and 100")
+    Ok(within("alpha", value, (1e-4..=100.0).contains(&value), "between 0.0001 and 100")?)
 }
 
 /// Checks β.
 pub fn check_beta(value: f64) -> Result<f64, ParameterError> {
-    within("beta", value, (0.01..=1000.0).contains(&value), "between 0.01 and 1000")
+    Ok(within("beta", value, (0.01..=1000.0).contains(&value), "between 0.01 and 1000")?)
 }
 
 /// Checks γ.
 pub fn check_gamma(value: f64) -> Result<f64, ParameterError> {
-    within("gamma", value, (0.0..=1000.0).contains(&value), "between 0 and 1000")
+    Ok(within("gamma", value, (0.0..=1000.0).contains(&value), "between 0 and 1000")?)
 }
 
 /// Checks r_0.
 pub fn check_r_0(value: f64) -> Result<f64, ParameterError> {
-    within("r0", value, (-1.0..=1.0).contains(&value), "between -1 and 1")
+    Ok(within("r0", value, (-1.0..=1.0).contains(&value), "between -1 and 1")?)
 }
 
 /// Checks q_⋆.
 pub fn check_q_star(value: f64) -> Result<f64, ParameterError> {
     let ok = (1e-4..=1.0 - 0.999e-6).contains(&value);
-    within("q-star", value, ok, "between 0.0001 and 0.999999")
+    Ok(within("q-star", value, ok, "between 0.0001 and 0.999999")?)
 }
 
 /// Spreads a list of one value, or of `expected` values, over the tasks.

@@ -4,7 +4,7 @@
 use remanent_perceptron::boltzmann::{BoltzmannLearner, Start};
 use remanent_perceptron::gradient::{Batch, GradientLearner, Rise};
 use remanent_perceptron::optimizer::Rule;
-use remanent_perceptron::parameters::{ParameterError, Setting, within};
+use remanent_perceptron::parameters::{OutOfRange, ParameterError, Setting, within};
 use remanent_perceptron::student::Space;
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -83,6 +83,12 @@ pub struct Simulation {
     pub learner: Learner,
     /// β of the theory with which a gradient learner is compared.
     pub theory_beta: f64,
+}
+
+impl From<OutOfRange> for SettingError {
+    fn from(error: OutOfRange) -> Self {
+        Self::Parameter(error.into())
+    }
 }
 
 impl Simulation {

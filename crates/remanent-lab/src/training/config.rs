@@ -3,7 +3,7 @@
 use remanent_data::stream::{StreamError, StreamSpec};
 use remanent_network::architecture::{Activation, Normalisation};
 use remanent_network::learner::{Anchor, Fisher, Form, Learner, Optimizer, Parameters};
-use remanent_network::parameters::{ParameterError, within};
+use remanent_network::parameters::{OutOfRange, ParameterError, within};
 use remanent_network::predictor::Predictor;
 use remanent_network::schedule::BetaSchedule;
 use serde::Serialize;
@@ -78,6 +78,12 @@ pub enum TrainingError {
     /// Something else that makes no sense.
     #[error("{0}")]
     Other(String),
+}
+
+impl From<OutOfRange> for TrainingError {
+    fn from(error: OutOfRange) -> Self {
+        Self::Parameter(error.into())
+    }
 }
 
 /// One case: the stream, the learner, and what is measured.

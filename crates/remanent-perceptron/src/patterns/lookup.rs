@@ -12,6 +12,8 @@
 use std::arch::x86_64::*;
 use std::cell::Cell;
 
+use remanent_math::avx512::{load, load_words, numbers};
+
 use super::{GROUPS, LANES, Lanes, QUAD, Words};
 
 thread_local! {
@@ -267,33 +269,4 @@ fn transposed(rows: [__m512i; LANES]) -> [__m512i; LANES] {
         columns[i + 8] = _mm512_shuffle_i32x4::<0xdd>(eights[i], eights[i + 8]);
     }
     columns
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn load(v: &Lanes) -> __m512 {
-    _mm512_setr_ps(
-        v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12], v[13],
-        v[14], v[15],
-    )
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn load_words(v: &Words) -> __m512i {
-    let v = v.map(u32::cast_signed);
-    _mm512_setr_epi32(
-        v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12], v[13],
-        v[14], v[15],
-    )
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn numbers(v: __m512) -> Lanes {
-    let mut numbers = [0.0; LANES];
-    for (lane, number) in numbers.iter_mut().enumerate() {
-        *number = _mm512_cvtss_f32(_mm512_permutexvar_ps(_mm512_set1_epi32(lane as i32), v));
-    }
-    numbers
 }

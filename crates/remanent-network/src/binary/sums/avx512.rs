@@ -2,6 +2,8 @@
 
 use std::arch::x86_64::*;
 
+use remanent_math::avx512::{load, load_words, numbers};
+
 use super::{BLOCK, LANES, Lanes, QUAD, QUADS, Words, used};
 
 /// A four of inputs: its sixteen sums, and the place of its bits in a word.
@@ -86,33 +88,4 @@ fn table([a, b, c, d]: [f32; QUAD]) -> __m512 {
         _mm512_xor_ps(_mm512_set1_ps(d), d_sign),
     );
     _mm512_add_ps(ab, cd)
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn load(v: &Lanes) -> __m512 {
-    _mm512_setr_ps(
-        v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12], v[13],
-        v[14], v[15],
-    )
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn load_words(v: &Words) -> __m512i {
-    let v = v.map(u32::cast_signed);
-    _mm512_setr_epi32(
-        v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12], v[13],
-        v[14], v[15],
-    )
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn numbers(v: __m512) -> Lanes {
-    let mut numbers = [0.0; LANES];
-    for (lane, number) in numbers.iter_mut().enumerate() {
-        *number = _mm512_cvtss_f32(_mm512_permutexvar_ps(_mm512_set1_epi32(lane as i32), v));
-    }
-    numbers
 }
