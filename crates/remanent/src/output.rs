@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use remanent_data::sources::SourceError;
+use remanent_data::stream::StreamError;
 use remanent_lab::config::ConfigError;
 use remanent_lab::plan::PlanError;
 use remanent_lab::simulation::SettingError;
@@ -69,10 +70,7 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
         || error.is::<SettingError>()
         || error.is::<ConfigError>()
         || error.is::<TrainingError>()
-        || matches!(
-            error.downcast_ref(),
-            Some(MaterialError::Training(_) | MaterialError::Source(SourceError::Unknown { .. }))
-        )
+        || matches!(error.downcast_ref(), Some(e) if is_wrong_training(e))
         || matches!(error.downcast_ref(), Some(e) if !matches!(e, StoreError::File(_)))
         || matches!(error.downcast_ref(), Some(SourceError::Unknown { .. }))
         || error.is::<ParameterError>()
@@ -80,6 +78,16 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
         || error.is::<ValuesError>()
         || error.is::<PlotError>();
     if wrong_usage { 2 } else { 1 }
+}
+
+/// Whether images are missing because of what was asked for, and not because they are not here.
+fn is_wrong_training(error: &MaterialError) -> bool {
+    let source = match error {
+        MaterialError::Training(TrainingError::Stream(StreamError::Source(source))) => source,
+        MaterialError::Source(source) => source,
+        MaterialError::Training(_) => return true,
+    };
+    matches!(source, SourceError::Unknown { .. })
 }
 
 /// The form of what is printed.

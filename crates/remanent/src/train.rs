@@ -56,7 +56,7 @@ pub struct Train {
     /// Images a step [default: 64]
     #[arg(long)]
     batch: Option<u32>,
-    /// Learning rate [default: 0.01; 1 for metaplasticity as printed]
+    /// Learning rate [default: 0.01; 3 for metaplasticity as printed]
     #[arg(long, allow_hyphen_values = true)]
     lr: Option<f64>,
     /// Only the first so many training images of each task [default: all]
