@@ -13,9 +13,9 @@ use crate::network::{Layer, Network, Weights};
 use crate::pass::{GradientTile, Noise, Pass};
 
 /// Numbers of a gradient that are held at a time.
-const TILE: usize = 1 << 15;
+const TILE: usize = 1 << 16;
 /// Numbers that a chain of kernels treats at a time, so that they stay in the nearest cache.
-const PIECE: usize = 1 << 10;
+const PIECE: usize = 1 << 9;
 
 /// A loss or a weight that is no number any more.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
