@@ -6,6 +6,10 @@ use std::arch::x86_64::*;
 const LANES: usize = 16;
 
 /// Numbers into a register.
+///
+/// # Safety
+///
+/// The processor must have AVX-512; a function with that target feature may call it freely.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub fn load(v: &[f32; LANES]) -> __m512 {
@@ -16,6 +20,10 @@ pub fn load(v: &[f32; LANES]) -> __m512 {
 }
 
 /// Words into a register.
+///
+/// # Safety
+///
+/// The processor must have AVX-512; a function with that target feature may call it freely.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub fn load_words(v: &[u32; LANES]) -> __m512i {
@@ -27,6 +35,10 @@ pub fn load_words(v: &[u32; LANES]) -> __m512i {
 }
 
 /// The numbers of a register.
+///
+/// # Safety
+///
+/// The processor must have AVX-512; a function with that target feature may call it freely.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub fn numbers(v: __m512) -> [f32; LANES] {
