@@ -10,6 +10,7 @@ use remanent_math::philox::Stream;
 use remanent_network::architecture::{Activation, Architecture, Normalisation};
 use remanent_network::learner::{Learner, Parameters};
 use remanent_network::network::{Network, Weights};
+use remanent_network::pass::normal_noise;
 use remanent_network::product::{Matrix, multiply};
 use remanent_network::trainer::{Moment, Trainer};
 
@@ -72,12 +73,7 @@ fn train(widths: &[usize], batch: usize, seconds: f64, seed: u64) -> (f64, u64, 
     let moment = Moment { beta: 1.0, meta: 0.0, examples: 60_000 };
     let mut loss = 0.0;
     let mut step = |number: u64| {
-        let stream = Stream::new(seed, 1, 0, number as u32);
-        let mut group = 0;
-        let mut noise = |_: usize, out: &mut [f32]| {
-            stream.fill_normals(group, out);
-            group += Stream::groups(out.len());
-        };
+        let mut noise = normal_noise(Stream::new(seed, 1, 0, number as u32));
         let which = number as usize % BATCHES;
         let images = &images[which * batch * widths[0]..][..batch * widths[0]];
         let labels = &labels[which * batch..][..batch];

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::learner::{Learner, Parameters};
 use crate::network::Network;
+use crate::pass::normal_noise;
 use crate::purposes;
 use crate::trainer::{Diverged, Moment, Trainer};
 
@@ -167,14 +168,8 @@ impl<'a> Course<'a> {
 
         let moment = self.moment(epoch);
         let stream = Stream::new(self.seed, purposes::NOISE, self.trial, self.trainer.steps as u32);
-        let loss = {
-            let mut group = 0;
-            let mut noise = |_: usize, out: &mut [f32]| {
-                stream.fill_normals(group, out);
-                group += Stream::groups(out.len());
-            };
-            self.trainer.step(&self.images, &self.labels, &moment, &mut noise)?
-        };
+        let noise = &mut normal_noise(stream);
+        let loss = self.trainer.step(&self.images, &self.labels, &moment, noise)?;
         self.epoch_loss.0 += loss;
         self.epoch_loss.1 += chosen.len() as u64;
 

@@ -9,7 +9,7 @@ use remanent_math::philox::Stream;
 
 use crate::learner::{Fisher, Learner};
 use crate::network::Network;
-use crate::pass::{Noise, Pass};
+use crate::pass::{Noise, Pass, normal_noise};
 use crate::product::{Matrix, multiply};
 use crate::purposes;
 use crate::trainer::Trainer;
@@ -25,12 +25,7 @@ impl Trainer {
             return self.set_anchor();
         }
         let (mut images, mut labels) = (Vec::new(), Vec::new());
-        let stream = Stream::new(seed, purposes::FISHER, trial, task as u32);
-        let mut group = 0;
-        let mut noise = |_: usize, out: &mut [f32]| {
-            stream.fill_normals(group, out);
-            group += Stream::groups(out.len());
-        };
+        let mut noise = normal_noise(Stream::new(seed, purposes::FISHER, trial, task as u32));
         let mut informations = self.empty_information();
         for start in (0..examples.len()).step_by(BATCH) {
             let chosen: Vec<u32> =

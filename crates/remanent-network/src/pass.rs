@@ -9,6 +9,8 @@
 //!
 //! Arrays are neuron by neuron, the B samples of a neuron side by side.
 
+use remanent_math::philox::Stream;
+
 use crate::architecture::{Activation, Normalisation};
 use crate::kernels;
 use crate::network::{Network, Weights};
@@ -17,6 +19,15 @@ use crate::product::{Matrix, multiply};
 
 /// Gives the noise ε of layer l, a number for each neuron and sample.
 pub type Noise<'a> = &'a mut dyn FnMut(usize, &mut [f32]);
+
+/// Standard normal noise out of a stream, layer after layer and pass after pass.
+pub fn normal_noise(stream: Stream) -> impl FnMut(usize, &mut [f32]) {
+    let mut group = 0;
+    move |_, out| {
+        stream.fill_normals(group, out);
+        group += Stream::groups(out.len());
+    }
+}
 
 /// What one layer did with a batch.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +66,7 @@ pub struct Pass {
     pub by_log_scale: f32,
 }
 
-/// How the sums over a batch are taken in [`Pass::gradient`].
+/// Where [`Pass::gradient`] writes.
 pub struct GradientTile<'a> {
     /// Gradient by the mean weight, upstream neurons of the tile × downstream neurons.
     pub by_mean: &'a mut [f32],

@@ -8,7 +8,7 @@ use remanent_math::philox::Stream;
 use serde::{Deserialize, Serialize};
 
 use crate::network::{Network, Weights};
-use crate::pass::Pass;
+use crate::pass::{Pass, normal_noise};
 use crate::purposes;
 
 /// How a network is asked.
@@ -111,13 +111,8 @@ fn add_all(
             images.resize(chosen.len() * view.inputs(), 0.0);
             view.batch(&chosen, &mut images);
             pass.load(network, &images);
-            let stream = stream(batch_number);
+            let mut noise = normal_noise(stream(batch_number));
             batch_number += 1;
-            let mut group = 0;
-            let mut noise = |_: usize, out: &mut [f32]| {
-                stream.fill_normals(group, out);
-                group += Stream::groups(out.len());
-            };
             for draw in 0..draws {
                 pass.test(network, draw == 0, &mut noise);
                 pass.logits(network, &mut logits);

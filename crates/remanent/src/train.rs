@@ -201,7 +201,7 @@ impl Train {
                 |other: &Training| (&other.stream, &other.ood) == (&training.stream, &training.ood);
             match trainings[..i].iter().position(same) {
                 Some(earlier) => {
-                    training.check(materials[earlier].task_count())?;
+                    materials[earlier].check(training)?;
                     materials.push(materials[earlier].clone());
                 }
                 None => materials.push(Material::load(training, &cache)?),

@@ -1,6 +1,6 @@
 //! The images that a training needs, loaded once for all its trials.
 
-use remanent_data::dataset::{Dataset, View};
+use remanent_data::dataset::{Dataset, DatasetError, View};
 use remanent_data::sources::{self, Cache, SourceError};
 use remanent_data::stream::{Task, TaskStream};
 use serde_json::{Value, json};
@@ -32,7 +32,6 @@ impl Material {
     pub fn load(training: &Training, cache: &Cache) -> Result<Self, MaterialError> {
         let spec = training.spec()?;
         let stream = spec.load(cache).map_err(TrainingError::from)?;
-        training.check(stream.len())?;
         let ood = match &training.ood {
             Some(name) => Some(sources::open(name, cache)?),
             None => None,
@@ -59,12 +58,19 @@ impl Material {
             .map(|task| json!([task.dataset().name(), digest(task.dataset())]))
             .collect();
         let material = Self { stream, ood, fingerprint: json!(digests) };
-        // To ask for more images than there are is noticed before anything runs.
-        for task in material.stream.tasks(0, 0) {
+        material.check(training)?;
+        Ok(material)
+    }
+
+    /// Fails unless a training fits: to ask for more images than there are is noticed before
+    /// anything runs.
+    pub fn check(&self, training: &Training) -> Result<(), TrainingError> {
+        training.check(self.task_count())?;
+        for task in self.tasks(0, 0) {
             training.train_view(&task)?;
             training.test_view(&task)?;
         }
-        Ok(material)
+        Ok(())
     }
 
     /// The tasks of a trial.
@@ -101,9 +107,7 @@ impl Material {
 impl Training {
     /// The images of a task that are trained on.
     pub fn train_view<'a>(&self, task: &'a Task) -> Result<View<'a>, TrainingError> {
-        let wrong = |error: remanent_data::dataset::DatasetError| {
-            TrainingError::Other(format!("{}: {error}", task.name()))
-        };
+        let wrong = |error| wrong_count(task, &error);
         let mut view = task.train();
         if let Some(count) = self.validation {
             view = view.split_end(count).map_err(wrong)?.0;
@@ -116,9 +120,7 @@ impl Training {
 
     /// The images of a task that are tested on: of the test set, or held back from training.
     pub fn test_view<'a>(&self, task: &'a Task) -> Result<View<'a>, TrainingError> {
-        let wrong = |error: remanent_data::dataset::DatasetError| {
-            TrainingError::Other(format!("{}: {error}", task.name()))
-        };
+        let wrong = |error| wrong_count(task, &error);
         let view = match self.validation {
             Some(count) => task.train().split_end(count).map_err(wrong)?.1,
             None => task.test(),
@@ -128,6 +130,10 @@ impl Training {
             None => Ok(view),
         }
     }
+}
+
+fn wrong_count(task: &Task, error: &DatasetError) -> TrainingError {
+    TrainingError::Other(format!("{}: {error}", task.name()))
 }
 
 fn digest(dataset: &Dataset) -> String {
