@@ -12,22 +12,27 @@
 //! alpha = 1.0
 //! [[case]]
 //! alpha = 2.0
+//! [scan]             # every case for every value
+//! "r0" = [0.0, 0.5]
 //! [quick]            # laid over everything by --quick
 //! n = 300
 //! seeds = 3
 //! ```
 //!
 //! A scan, `key=values`, makes a case of every value; several scans make all combinations.
-//! `key.2` is the second entry of a list.
+//! `key.2` is the second entry of a list. A case may have a `quick` of its own, which lies over
+//! that of the file. What a file asks of the theory, `[[theory]]`, is no business of a plan.
 
 use remanent_perceptron::randomness::Trial;
 use thiserror::Error;
 use toml::{Table, Value};
 
 use crate::config::{self, ConfigError};
+use crate::values::{self, ValueError};
 
 /// Keys that belong to the plan and not to a case.
-pub const PLAN_KEYS: [&str; 6] = ["experiment", "title", "seeds", "seed", "case", "quick"];
+pub const PLAN_KEYS: [&str; 8] =
+    ["experiment", "title", "seeds", "seed", "case", "quick", "scan", "theory"];
 
 /// Why a plan makes no sense.
 #[derive(Debug, Error)]
@@ -61,6 +66,9 @@ pub enum PlanError {
         /// The key as given.
         key: String,
     },
+    /// A scan over what is no number.
+    #[error(transparent)]
+    Scan(#[from] ValueError),
     /// Two cases that do not differ.
     #[error("two cases are the same; scan each key once, and give no value twice")]
     SameCase,
@@ -157,7 +165,8 @@ impl Plan {
                     "bound" => "remanent simulate bound --config FILE",
                     "convergence-time" => "remanent simulate convergence-time --config FILE",
                     "train" => "remanent train --config FILE",
-                    _ => "simulate, bound, convergence-time and train are known",
+                    "theory" => "remanent reproduce FIGURE",
+                    _ => "simulate, bound, convergence-time, train and theory are known",
                 };
                 return Err(PlanError::OtherExperiment { there, command });
             }
@@ -170,40 +179,39 @@ impl Plan {
             None => Table::new(),
         };
         config::check_keys(&quick, &known, "[quick]")?;
-        let listed = match base.remove("case") {
-            None => vec![Table::new()],
-            Some(Value::Array(cases)) if cases.iter().all(Value::is_table) => {
-                cases.into_iter().filter_map(|case| case.try_into().ok()).collect()
-            }
-            Some(value) => return Err(wrong("case", &value, "tables, written [[case]]")),
-        };
-        for case in &listed {
-            config::check_keys(case, keys, "[[case]]")?;
-        }
+        base.remove("theory");
+        let listed = listed_cases(&mut base, keys)?;
+        let mut scans = listed_scans(&mut base)?;
+        scans.extend(layers.scans.iter().cloned());
         let mut flags = layers.flags;
         let settable: Vec<&str> = ["seeds", "seed", "title"].iter().chain(keys).copied().collect();
         config::check_keys(&flags, &settable, "the command line")?;
-        let mut top = if layers.quick { quick } else { Table::new() };
-        config::merge(&mut top, std::mem::take(&mut flags));
+        let mut under = if layers.quick { quick } else { Table::new() };
         let mut shared = base.clone();
-        config::merge(&mut shared, top.clone());
+        config::merge(&mut shared, under.clone());
+        config::merge(&mut shared, flags.clone());
         let title = shared.remove("title").and_then(|t| t.as_str().map(str::to_owned));
         let seeds = whole(&mut shared, "seeds", 1, 1, 1_000_000)? as usize;
         let seed = whole(&mut shared, "seed", 1, 0, i64::MAX)? as u64;
         for key in ["title", "seeds", "seed"] {
             base.remove(key);
-            top.remove(key);
+            under.remove(key);
+            flags.remove(key);
         }
         let mut cases: Vec<Case> = listed
             .into_iter()
-            .map(|case| {
+            .map(|(case, own)| {
                 let mut table = base.clone();
                 config::merge(&mut table, case);
-                config::merge(&mut table, top.clone());
+                config::merge(&mut table, under.clone());
+                if layers.quick {
+                    config::merge(&mut table, own);
+                }
+                config::merge(&mut table, flags.clone());
                 Case { differs: Table::new(), table }
             })
             .collect();
-        for scan in &layers.scans {
+        for scan in &scans {
             cases = spread(cases, scan, keys)?;
         }
         for (index, case) in cases.iter().enumerate() {
@@ -212,8 +220,46 @@ impl Plan {
             }
         }
         find_differences(&mut cases);
-        let scanned = !layers.scans.is_empty();
+        let scanned = !scans.is_empty();
         Ok(Self { title, seed, seeds, cases, scanned })
+    }
+}
+
+/// The cases of a file, each with the `quick` of its own; one that sets nothing if none is listed.
+fn listed_cases(file: &mut Table, keys: &[&str]) -> Result<Vec<(Table, Table)>, PlanError> {
+    let listed: Vec<Table> = match file.remove("case") {
+        None => vec![Table::new()],
+        Some(Value::Array(cases)) if cases.iter().all(Value::is_table) => {
+            cases.into_iter().filter_map(|case| case.try_into().ok()).collect()
+        }
+        Some(value) => return Err(wrong("case", &value, "tables, written [[case]]")),
+    };
+    let mut cases = Vec::new();
+    for mut case in listed {
+        let own = match case.remove("quick") {
+            None => Table::new(),
+            Some(Value::Table(own)) => own,
+            Some(value) => return Err(wrong("quick", &value, "a table")),
+        };
+        config::check_keys(&case, keys, "[[case]]")?;
+        config::check_keys(&own, keys, "quick of a [[case]]")?;
+        cases.push((case, own));
+    }
+    Ok(cases)
+}
+
+/// The scans of a file.
+fn listed_scans(file: &mut Table) -> Result<Vec<Scan>, PlanError> {
+    match file.remove("scan") {
+        None => Ok(Vec::new()),
+        Some(Value::Table(scans)) => scans
+            .keys()
+            .map(|key| {
+                let values = values::numbers(&scans, key)?.unwrap_or_default();
+                Ok(Scan { key: key.clone(), values })
+            })
+            .collect(),
+        Some(value) => Err(wrong("scan", &value, "a table of keys and their values")),
     }
 }
 
@@ -365,6 +411,21 @@ mod tests {
         assert_eq!(found.cases[4].label(), "alpha.2 = 2.5, gamma = 1");
         assert!(plan("alpha = 2", "", &[("alpha.2", &[1.0])], false).is_err());
         assert!(plan("", "", &[("gama", &[1.0])], false).unwrap_err().contains("'gamma'"));
+    }
+
+    #[test]
+    fn a_file_may_scan_and_a_case_may_have_its_own_quick() {
+        let file = "alpha = [2, 0]\n[scan]\n'alpha.2' = [1, 2.5]\ngamma = [0.1, 1, 2]\n[[case]]\nn = 7\n\
+                    quick.n = 3\n[[case]]\nn = 8\n[quick]\nn = 5\n[[theory]]\nask = 'chain'";
+        let sizes = |quick, flags| -> Vec<i64> {
+            let found = plan(file, flags, &[], quick).unwrap();
+            assert_eq!((found.cases.len(), found.scanned), (12, true));
+            found.cases.iter().step_by(6).filter_map(|c| c.table["n"].as_integer()).collect()
+        };
+        assert_eq!(sizes(false, ""), [7, 8]);
+        assert_eq!(sizes(true, ""), [3, 5]);
+        assert!(plan("[scan]\nn = 'x'", "", &[], false).unwrap_err().contains("n = "));
+        assert!(plan("[[case]]\nquick.m = 1", "", &[], false).unwrap_err().contains("quick"));
     }
 
     #[test]
