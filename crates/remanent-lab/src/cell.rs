@@ -45,6 +45,11 @@ pub trait Cell: Sync {
     /// Size of the work in units of [`Context::advance`], for the progress bar.
     fn work(&self) -> u64;
 
+    /// About how many bytes it needs while it runs.
+    fn memory(&self) -> u64 {
+        1 << 20
+    }
+
     /// Computes the record. A long cell starts from [`Context::load`] and, every few steps, does
     /// `if context.due() { context.save(&state)?; }`.
     fn run(&self, context: &mut Context<'_>) -> Result<Self::Record, Stopped>;

@@ -49,14 +49,19 @@ pub enum ConfigError {
 /// Reads a TOML file.
 pub fn read_file(path: &Path) -> Result<Table, ConfigError> {
     let text = fs::read_to_string(path).map_err(FileError::new("read", path))?;
+    parse_text(&text, &path.display().to_string())
+}
+
+/// Reads a text as TOML; `file` says where it comes from.
+pub fn parse_text(text: &str, file: &str) -> Result<Table, ConfigError> {
     text.parse::<Table>().map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
-        let before = text.get(..at).unwrap_or(&text);
+        let before = text.get(..at).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().map_or(0, |text| text.chars().count()) + 1;
         // The parser explains itself in several lines where one is enough.
         let message = error.message().trim().replace('\n', ", ");
-        ConfigError::Syntax { file: path.display().to_string(), line, column, message }
+        ConfigError::Syntax { file: file.to_owned(), line, column, message }
     })
 }
 

@@ -85,6 +85,10 @@ impl Cell for ConvergenceTrial<'_> {
         self.steps() * self.weight()
     }
 
+    fn memory(&self) -> u64 {
+        self.study.simulation.memory()
+    }
+
     fn run(&self, context: &mut Context<'_>) -> Result<Convergence, Stopped> {
         let learner = &self.study.learner;
         let world = World::draw(&self.study.simulation.setting, self.trial)?;

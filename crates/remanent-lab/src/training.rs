@@ -25,5 +25,5 @@ pub use found::{FoundCase, FoundTrial, found_cases};
 pub use history::{EpochRow, PhaseEnd, TrialRecord};
 pub use material::{Material, MaterialError};
 pub use presets::{PRESETS, Preset};
-pub use summary::{Mean, PredictorSummary, TrainingSummary, summarise};
+pub use summary::{EpochSummary, Mean, PredictorSummary, TrainingSummary, summarise};
 pub use tables::{accuracy_table, epoch_table, matrix_table, summary_table};

@@ -124,28 +124,9 @@ impl ExperimentArguments {
             self.preview(&directory, kind, config, cells)?;
             return Ok(None);
         }
-        output::usage((0.0..=1e6).contains(&self.checkpoint_every), || {
-            format!(
-                "--checkpoint-every {} is out of range: it must be between 0 and 1e6 seconds",
-                self.checkpoint_every
-            )
-        })?;
-        let store = Store::open(&directory, kind, config, self.fresh)?
-            .checkpoint_every(Duration::from_secs_f64(self.checkpoint_every));
-        catch_interrupts()?;
-        let bar = output::progress(cells.iter().map(|cell| cell.work() as usize).sum(), quiet);
-        let voice = Voice { bar: &bar };
-        let start = Instant::now();
-        let records = store.run(cells, &voice, &INTERRUPTED);
-        bar.finish_and_clear();
-        let records = records?;
-        let seconds = cells.iter().map(|cell| store.seconds(cell)).collect();
-        let step_seconds = cells.iter().map(|cell| store.step_seconds(cell)).collect();
-        let models = cells.iter().map(|cell| store.model(cell)).collect();
-        let wall_seconds = start.elapsed().as_secs_f64();
-        output::remark(quiet, &format!("records in {}", store.directory().display()));
-        let directory = store.directory().to_owned();
-        Ok(Some(Finished { records, seconds, step_seconds, models, directory, wall_seconds }))
+        let place =
+            Place { directory: &directory, kind, config, fresh: self.fresh, every: self.checkpoint_every };
+        place.run(cells, quiet).map(Some)
     }
 
     fn preview<C: Cell>(
@@ -170,7 +151,52 @@ impl ExperimentArguments {
             let time = duration(seconds);
             text += &format!("time           about {time} on {threads} thread{plural}\n");
         }
+        let most = survey.missing.iter().map(|&i| cells[i].memory()).max().unwrap_or(0);
+        let threads = rayon::current_num_threads().min(survey.missing.len());
+        text += &format!("memory         about {}\n", bytes(most * threads as u64));
         output::print(&text)
+    }
+}
+
+/// Where and how cells are run.
+pub struct Place<'a> {
+    /// The run directory.
+    pub directory: &'a Path,
+    /// What its cells are.
+    pub kind: &'a str,
+    /// What they have in common.
+    pub config: &'a Value,
+    /// Whether what is there is discarded.
+    pub fresh: bool,
+    /// Seconds between checkpoints.
+    pub every: f64,
+}
+
+impl Place<'_> {
+    /// Runs cells with a progress bar; Ctrl-C lets them save themselves.
+    pub fn run<C: Cell>(&self, cells: &[C], quiet: bool) -> anyhow::Result<Finished<C>> {
+        output::usage((0.0..=1e6).contains(&self.every), || {
+            format!(
+                "--checkpoint-every {} is out of range: it must be between 0 and 1e6 seconds",
+                self.every
+            )
+        })?;
+        let store = Store::open(self.directory, self.kind, self.config, self.fresh)?
+            .checkpoint_every(Duration::from_secs_f64(self.every));
+        catch_interrupts()?;
+        let bar = output::progress(cells.iter().map(|cell| cell.work() as usize).sum(), quiet);
+        let voice = Voice { bar: &bar };
+        let start = Instant::now();
+        let records = store.run(cells, &voice, &INTERRUPTED);
+        bar.finish_and_clear();
+        let records = records?;
+        let seconds = cells.iter().map(|cell| store.seconds(cell)).collect();
+        let step_seconds = cells.iter().map(|cell| store.step_seconds(cell)).collect();
+        let models = cells.iter().map(|cell| store.model(cell)).collect();
+        let wall_seconds = start.elapsed().as_secs_f64();
+        output::remark(quiet, &format!("records in {}", store.directory().display()));
+        let directory = store.directory().to_owned();
+        Ok(Finished { records, seconds, step_seconds, models, directory, wall_seconds })
     }
 }
 
@@ -208,6 +234,10 @@ pub static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// The first signal lets the cells save themselves; the second ends the program at once.
 pub fn catch_interrupts() -> anyhow::Result<()> {
+    static CAUGHT: AtomicBool = AtomicBool::new(false);
+    if CAUGHT.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
     ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::Relaxed) {
             std::process::exit(i32::from(output::INTERRUPTED_CODE));
@@ -251,7 +281,7 @@ impl Watcher for Counter {
 }
 
 /// Work a second, found by running a cell for half a second without keeping anything of it.
-fn rate<C: Cell>(cell: &C) -> Option<f64> {
+pub fn rate<C: Cell>(cell: &C) -> Option<f64> {
     let (counter, stop) = (Counter::default(), AtomicBool::new(false));
     std::thread::scope(|scope| {
         let timer = scope.spawn(|| {
@@ -267,7 +297,17 @@ fn rate<C: Cell>(cell: &C) -> Option<f64> {
     (done > 0.0).then(|| done / start.elapsed().as_secs_f64())
 }
 
-fn duration(seconds: f64) -> String {
+/// An amount of memory in words.
+pub fn bytes(amount: u64) -> String {
+    match amount as f64 / f64::from(1 << 20) {
+        mib if mib < 1.0 => "1 MiB".into(),
+        mib if mib < 1024.0 => format!("{mib:.0} MiB"),
+        mib => format!("{:.1} GiB", mib / 1024.0),
+    }
+}
+
+/// A time in words, rounded up.
+pub fn duration(seconds: f64) -> String {
     match seconds {
         s if s <= 1.0 => "a second".into(),
         s if s < 100.0 => format!("{} seconds", s.ceil()),

@@ -11,6 +11,7 @@ mod inspect;
 mod model;
 mod output;
 mod predict;
+mod reproduce;
 mod simulate;
 mod theory;
 mod train;
@@ -48,6 +49,7 @@ enum Command {
     /// Perceptrons of finite size that learn task after task, and samples of the theory's ensemble
     Simulate(Box<simulate::Simulate>),
     Train(Box<train::Train>),
+    Reproduce(Box<reproduce::Reproduce>),
     /// Writes a trained binary network for use elsewhere: packed bits, NumPy, ONNX
     Export(export::Export),
     /// Asks a trained network about images
@@ -75,6 +77,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Theory(command) => command.run(cli.quiet),
         Command::Simulate(command) => command.run(cli.quiet),
         Command::Train(command) => command.run(cli.quiet),
+        Command::Reproduce(command) => command.run(cli.quiet),
         Command::Export(command) => command.run(cli.quiet),
         Command::Predict(command) => command.run(cli.quiet),
         Command::Inspect(command) => command.run(cli.quiet),

@@ -10,6 +10,7 @@ use remanent_data::sources::SourceError;
 use remanent_data::stream::StreamError;
 use remanent_lab::config::ConfigError;
 use remanent_lab::plan::PlanError;
+use remanent_lab::reproduce::{UnknownFigure, WorkError};
 use remanent_lab::simulation::SettingError;
 use remanent_lab::training::{MaterialError, TrainingError};
 use remanent_lab::{RunError, StoreError};
@@ -74,6 +75,8 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
         || matches!(error.downcast_ref(), Some(e) if !matches!(e, StoreError::File(_)))
         || matches!(error.downcast_ref(), Some(SourceError::Unknown { .. }))
         || error.is::<ParameterError>()
+        || error.is::<UnknownFigure>()
+        || error.is::<WorkError>()
         || error.is::<ScanError>()
         || error.is::<ValuesError>()
         || error.is::<PlotError>();

@@ -154,7 +154,8 @@ impl Train {
             .iter()
             .map(|case| Training::from_table(&case.table))
             .collect::<Result<_, _>>()?;
-        let materials = self.materials(&trainings)?;
+        let cache = data::cache(self.data_dir.as_deref(), "--data-dir")?;
+        let materials = Material::load_all(&trainings.iter().collect::<Vec<_>>(), &cache)?;
         let trials: Vec<Trial> = trainings
             .iter()
             .zip(&materials)
@@ -190,24 +191,6 @@ impl Train {
         }
         self.output.emit(&data, |format| tables(&named, format), figure)?;
         Ok(Outcome::Done)
-    }
-
-    /// The images of every case; equal streams are loaded once.
-    fn materials(&self, trainings: &[Training]) -> anyhow::Result<Vec<Material>> {
-        let cache = data::cache(self.data_dir.as_deref(), "--data-dir")?;
-        let mut materials: Vec<Material> = Vec::new();
-        for (i, training) in trainings.iter().enumerate() {
-            let same =
-                |other: &Training| (&other.stream, &other.ood) == (&training.stream, &training.ood);
-            match trainings[..i].iter().position(same) {
-                Some(earlier) => {
-                    materials[earlier].check(training)?;
-                    materials.push(materials[earlier].clone());
-                }
-                None => materials.push(Material::load(training, &cache)?),
-            }
-        }
-        Ok(materials)
     }
 
     fn flags(&self) -> toml::Table {

@@ -64,6 +64,10 @@ impl Cell for Trial<'_> {
         patterns.iter().enumerate().map(|(task, &count)| (of(task) * count) as u64).sum()
     }
 
+    fn memory(&self) -> u64 {
+        self.simulation.memory()
+    }
+
     fn run(&self, context: &mut Context<'_>) -> Result<TrialRecord, Stopped> {
         let world = World::draw(&self.simulation.setting, self.trial)?;
         match &self.simulation.learner {

@@ -145,6 +145,19 @@ impl Simulation {
         }
     }
 
+    /// About how many bytes a trial needs: the patterns of all tasks, a bit each and stored by rows
+    /// and by columns, and some numbers a weight and a pattern.
+    pub fn memory(&self) -> u64 {
+        let n = self.setting.n as u64;
+        let patterns: u64 =
+            self.setting.patterns().unwrap_or_default().iter().map(|&count| count as u64).sum();
+        let chains = match &self.learner {
+            Learner::Gradient(_) => 1,
+            Learner::Boltzmann(learner) => learner.chains as u64,
+        };
+        n * patterns / 4 + chains * 128 * (n + patterns)
+    }
+
     /// Everything the results depend on, defaults included.
     pub fn to_json(&self) -> Value {
         let mut value = json!({

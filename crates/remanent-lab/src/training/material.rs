@@ -62,6 +62,24 @@ impl Material {
         Ok(material)
     }
 
+    /// Loads what several trainings need; equal streams are loaded once.
+    pub fn load_all(trainings: &[&Training], cache: &Cache) -> Result<Vec<Self>, MaterialError> {
+        let mut materials: Vec<Self> = Vec::new();
+        for (i, training) in trainings.iter().enumerate() {
+            let same = |other: &&Training| {
+                (&other.stream, &other.ood) == (&training.stream, &training.ood)
+            };
+            match trainings[..i].iter().position(same) {
+                Some(earlier) => {
+                    materials[earlier].check(training)?;
+                    materials.push(materials[earlier].clone());
+                }
+                None => materials.push(Self::load(training, cache)?),
+            }
+        }
+        Ok(materials)
+    }
+
     /// Fails unless a training fits: to ask for more images than there are is noticed before
     /// anything runs.
     pub fn check(&self, training: &Training) -> Result<(), TrainingError> {

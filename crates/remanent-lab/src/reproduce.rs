@@ -1,0 +1,56 @@
+//! The paper, figure by figure: every figure of arXiv:2212.02846 and what lies beyond it, from its
+//! configuration to a picture, a sentence and a verdict.
+//!
+//! ```text
+//! catalogue ─▶ Work (a configuration, checked) ─▶ Batches of cells, one a kind
+//!           ─▶ records ─▶ Results ─▶ Shown: picture, table, what was found, checks
+//!           ─▶ report::Exhibit ─▶ report (HTML) and kept files
+//! ```
+//!
+//! Cells are named by their own parameters, so that figures share what they have in common, and
+//! what another command or another machine has computed need not be computed again.
+
+mod batches;
+mod catalogue;
+mod figures;
+mod keep;
+mod results;
+mod work;
+
+pub use batches::{Batch, Batches, Records};
+pub use catalogue::{CATALOGUE, Entry, UnknownFigure, select};
+pub use keep::{KeepError, Kept, keep, reproducibility};
+pub use results::{Results, Shown, Simulated, Trained};
+pub use work::{Experiment, Size, Work, WorkError};
+
+use remanent_plot::Figure;
+
+use crate::report::Exhibit;
+
+/// Puts together what the report says of a figure, and its picture.
+pub fn exhibit(work: &Work, records: Records, quick: bool) -> Result<(Exhibit, Figure), String> {
+    let (seconds, cells) = (records.seconds, records.cells);
+    let results = Results::new(work, records, quick)?;
+    let shown = (work.entry.show)(&results)
+        .ok_or_else(|| format!("figure {}: its records are incomplete", work.entry.id))?;
+    let label = if work.size.reduced { ", reduced size" } else { "" };
+    let figure = shown.figure.title(format!("{}: {}{label}", work.entry.id, work.entry.title));
+    let exhibit = Exhibit {
+        id: work.entry.id.into(),
+        title: work.entry.title.into(),
+        beyond: work.entry.is_beyond(),
+        size: work.size.text.clone(),
+        reduced: work.size.reduced,
+        claim: work.entry.claim.into(),
+        found: shown.found,
+        checks: shown.checks,
+        notes: shown.notes,
+        svg: figure.to_inline_svg(&format!("fig-{}", work.entry.id)),
+        csv: shown.table.to_csv(),
+        config: work.entry.config.into(),
+        command: work.command(quick),
+        seconds: Some(seconds),
+        cells,
+    };
+    Ok((exhibit, figure))
+}

@@ -1,0 +1,23 @@
+//! The figures themselves: how each is drawn, what was found, and what decides its verdict.
+
+pub mod binary;
+pub mod bound;
+pub mod chain_of_tasks;
+pub mod convergence_time;
+pub mod data_of_task_two;
+pub mod ensemble;
+pub mod gamma;
+pub mod limit;
+pub mod norm;
+pub mod one_task;
+pub mod order_parameters;
+pub mod permuted;
+pub mod phases;
+pub mod prior;
+pub mod sequences;
+pub mod time_course;
+pub mod two_tasks;
+pub mod uncertainty;
+
+mod learning;
+mod words;

@@ -1,0 +1,47 @@
+//! Figure 3c: how long gradient descent takes.
+
+use super::words::{also, decides};
+use crate::convergence;
+use crate::reproduce::results::{Results, Shown};
+
+/// Where the paper sees the peak.
+const PEAK: f64 = 1.7;
+/// How far from there a peak may be.
+const NEAR: f64 = 0.1;
+/// Neighbours on either side over which times are averaged before their peak is looked for.
+const NEIGHBOURS: usize = 1;
+
+/// Draws and judges it.
+pub fn show(results: &Results) -> Option<Shown> {
+    let rows = &results.convergence;
+    let times: Vec<(f64, f64)> =
+        rows.iter().filter_map(|row| Some((row.alpha, row.time?.mean))).collect();
+    let smooth = |i: usize| {
+        let around = &times[i.saturating_sub(NEIGHBOURS)..(i + NEIGHBOURS + 1).min(times.len())];
+        around.iter().map(|(_, time)| time).sum::<f64>() / around.len() as f64
+    };
+    let peak = (0..times.len()).max_by(|&i, &j| smooth(i).total_cmp(&smooth(j)))?;
+    let (alpha, time) = (times[peak].0, smooth(peak));
+    let (first, last) = (times.first()?.1, times.last()?.1);
+    let unconverged: usize = rows.iter().map(|row| row.not_converged).sum();
+    let perfect = rows.iter().find(|row| row.eps.mean < 0.01).map(|row| row.alpha);
+    let checks = vec![
+        decides(format!("the peak, at α = {alpha:.2}, is within {NEAR} of {PEAK}"), (alpha - PEAK).abs() <= NEAR),
+        decides(
+            format!("it is a peak: {time:.0} steps there, {first:.0} and {last:.0} at the ends of the range"),
+            time > 1.2 * first && time > 1.2 * last,
+        ),
+        also(format!("every trial converges within the limit ({unconverged} do not)"), unconverged == 0),
+    ];
+    let reach = match perfect {
+        Some(alpha) => format!("the error at the end is below 0.01 from α = {alpha:.2} on"),
+        None => "the error at the end is below 0.01 nowhere".into(),
+    };
+    Some(Shown {
+        figure: convergence::figure(rows, None),
+        table: convergence::table(rows),
+        found: format!("The convergence time peaks at α = {alpha:.2}, with {time:.0} steps; {reach}."),
+        checks,
+        notes: vec!["The peak is that of the mean over three neighbouring α.".into()],
+    })
+}

@@ -1,0 +1,111 @@
+//! Figure B7: what becomes of the transition as β grows.
+
+use remanent_plot::{Axis, Color, Curve, Dash, Figure, Panel, Table};
+
+use super::words::{also, decides, error, list};
+use crate::reproduce::results::{Results, Shown};
+use crate::theory::Point;
+
+/// Where the errors are compared.
+const ALPHA: f64 = 2.0;
+
+/// Draws and judges it.
+pub fn show(results: &Results) -> Option<Shown> {
+    let points = results.theory.first()?.as_single()?;
+    let phases = results.theory.get(1)?.as_phase_diagram()?;
+    let mut betas: Vec<f64> = points.iter().map(|point| point.beta).collect();
+    betas.dedup();
+    let stable = stable_solutions(points);
+
+    let mut errors = Panel::new("error of the stable solution", Axis::linear("α"), Axis::log("ε").lower(1e-8));
+    let mut trusted = Panel::new("replicon of the stable solution", Axis::linear("α"), Axis::linear("λ").range(-6.0, 1.1));
+    for (index, &beta) in betas.iter().enumerate() {
+        let color = Color::Palette(index);
+        let rows: Vec<&Point> = stable.iter().filter(|point| point.beta == beta).copied().collect();
+        let x: Vec<f64> = rows.iter().map(|point| point.alpha).collect();
+        let of = |value: fn(&Point) -> Option<f64>| rows.iter().map(|p| value(p).unwrap_or(f64::NAN)).collect();
+        errors.push(Curve::new(x.clone(), of(|p| p.ln_eps.map(f64::exp))).color(color).label(format!("β = {beta}")));
+        trusted.push(Curve::new(x, of(|p| p.replicon)).color(color).label(format!("β = {beta}")));
+    }
+    let mut edges = Panel::new("where the solutions begin and end", Axis::log("β"), Axis::linear("α"));
+    type Edge = (&'static str, Dash, fn(&crate::theory::PhaseRow) -> Option<f64>);
+    let lines: [Edge; 3] = [
+        ("good from", Dash::Solid, |row| row.good_from),
+        ("crossing", Dash::Dashed, |row| row.crossing),
+        ("poor until", Dash::Solid, |row| row.poor_until.or(row.corner)),
+    ];
+    for (color, (name, dash, of)) in lines.into_iter().enumerate() {
+        let (x, y) = phases.rows.iter().filter_map(|row| Some((row.beta, of(row)?))).unzip();
+        edges.push(Curve::new(x, y).label(name).dash(dash).color(Color::Palette(color)).markers());
+    }
+
+    let mut table = Table::new(["beta", "alpha", "branch", "stable", "ln_eps", "eps", "replicon"]);
+    for point in points {
+        let chosen = stable.iter().any(|other| std::ptr::eq(*other, point));
+        table.push(vec![
+            point.beta.into(),
+            point.alpha.into(),
+            point.branch.as_str().into(),
+            i64::from(chosen).into(),
+            point.ln_eps.into(),
+            point.eps.into(),
+            point.replicon.into(),
+        ]);
+    }
+    let at = |beta: f64| {
+        let same = stable.iter().filter(|point| point.beta == beta);
+        same.min_by(|a, b| (a.alpha - ALPHA).abs().total_cmp(&(b.alpha - ALPHA).abs())).and_then(|point| point.ln_eps)
+    };
+    let ends: Vec<(f64, f64)> = betas.iter().filter_map(|&beta| Some((beta, at(beta)?))).collect();
+    let (most, least) = *ends.last()?;
+    let jumping: Vec<f64> = phases.rows.iter().filter(|row| row.crossing.is_some()).map(|row| row.beta).collect();
+    let broken: Vec<String> = betas
+        .iter()
+        .filter_map(|&beta| {
+            let bad: Vec<f64> = stable
+                .iter()
+                .filter(|point| point.beta == beta && point.replicon.is_some_and(|value| value < 0.0))
+                .map(|point| point.alpha)
+                .collect();
+            Some(format!("{:.2} to {:.2} at β = {beta}", bad.first()?, bad.last()?))
+        })
+        .collect();
+    let said: Vec<String> = ends.iter().map(|(beta, ln)| format!("{} at β = {beta}", error(ln.exp()))).collect();
+    let jump = jumping.first().map_or("nowhere".into(), |beta| format!("from β = {beta} on"));
+    Some(Shown {
+        figure: Figure::grid(vec![errors, trusted, edges], 2),
+        table,
+        found: format!(
+            "At α = {ALPHA} the stable error is {}: it vanishes as β grows; but the transition is a jump {jump} (of the β \
+             shown), and replica symmetry is broken on the stable solution for α from {}.",
+            list(&said),
+            list(&broken)
+        ),
+        checks: vec![
+            decides(
+                format!("at α = {ALPHA} the error falls with every rise of β, to {} at β = {most}", error(least.exp())),
+                ends.windows(2).all(|pair| pair[1].1 < pair[0].1) && least.exp() < 1e-6,
+            ),
+            also(format!("the transition is continuous for every β shown (it jumps {jump})"), jumping.is_empty()),
+            also("the replica-symmetric answer is stable for every α and β shown", broken.is_empty()),
+        ],
+        notes: vec!["The claim of a continuous transition rests on the published curve at β = 20, which is biased (figure 3a); \
+                     below the critical point of figure B1 the transition is continuous indeed.".into()],
+    })
+}
+
+/// Of the solutions at one α and β that of largest −βf, saddles left out.
+fn stable_solutions(points: &[Point]) -> Vec<&Point> {
+    let mut stable: Vec<&Point> = Vec::new();
+    for point in points.iter().filter(|point| point.branch != "middle" && point.minus_beta_f.is_some()) {
+        match stable.last_mut() {
+            Some(last) if last.beta == point.beta && last.alpha == point.alpha => {
+                if point.minus_beta_f > last.minus_beta_f {
+                    *last = point;
+                }
+            }
+            _ => stable.push(point),
+        }
+    }
+    stable
+}

@@ -1,0 +1,56 @@
+//! Numbers in sentences, and statements that decide.
+
+use remanent_math::statistics::Summary;
+
+use crate::report::Check;
+use crate::training::Mean;
+
+/// A statement on which the claim rests.
+pub fn decides(what: impl Into<String>, holds: bool) -> Check {
+    Check { what: what.into(), holds, essential: true }
+}
+
+/// A statement that may fail without overturning the claim.
+pub fn also(what: impl Into<String>, holds: bool) -> Check {
+    Check { what: what.into(), holds, essential: false }
+}
+
+/// `0.191`.
+pub fn error(eps: f64) -> String {
+    if eps != 0.0 && eps.abs() < 5e-4 { format!("{eps:.1e}") } else { format!("{eps:.3}") }
+}
+
+/// `0.191 ± 0.004`.
+pub fn with_error(summary: &Summary) -> String {
+    match summary.standard_error {
+        Some(se) => format!("{} ± {}", error(summary.mean), error(se)),
+        None => error(summary.mean),
+    }
+}
+
+/// `86.4 %`.
+pub fn percent(part: f64) -> String {
+    format!("{:.1} %", 100.0 * part)
+}
+
+/// `86.4 ± 0.5 %`.
+pub fn percent_of(mean: &Mean) -> String {
+    match mean.standard_error {
+        Some(se) => format!("{:.1} ± {:.1} %", 100.0 * mean.mean, 100.0 * se),
+        None => percent(mean.mean),
+    }
+}
+
+/// `a, b and c`.
+pub fn list(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// The mean square difference of two lists, square-rooted.
+pub fn root_mean_square(differences: impl IntoIterator<Item = f64>) -> f64 {
+    Summary::of(differences.into_iter().map(|d| d * d)).map_or(f64::NAN, |s| s.mean.sqrt())
+}
