@@ -59,6 +59,10 @@ pub struct Points {
     pub marker: Marker,
     /// Half the height of each error bar.
     pub error: Option<Vec<f64>>,
+    /// The thin line from each point to the next, if there is one.
+    pub line: Option<Dash>,
+    /// Whether only the outlines have the colour, and the inside is white.
+    pub hollow: bool,
 }
 
 /// A vertical line across the panel, its label above the panel.
@@ -211,7 +215,7 @@ impl Points {
     /// Circles in the first colour of the palette.
     pub fn new(x: Vec<f64>, y: Vec<f64>) -> Self {
         let (color, marker) = (Color::default(), Marker::default());
-        Self { x, y, label: None, color, marker, error: None }
+        Self { x, y, label: None, color, marker, error: None, line: None, hollow: false }
     }
 
     /// Sets the entry in the legend.
@@ -235,6 +239,18 @@ impl Points {
     /// Gives every point an error bar of this half-height; none where it is not a number.
     pub fn error(mut self, error: Vec<f64>) -> Self {
         self.error = Some(error);
+        self
+    }
+
+    /// Joins the points by a thin line under them, broken where a point is missing.
+    pub fn connected(mut self, dash: Dash) -> Self {
+        self.line = Some(dash);
+        self
+    }
+
+    /// Leaves the inside of the points white; crosses, which have none, stay as they are.
+    pub fn hollow(mut self) -> Self {
+        self.hollow = true;
         self
     }
 }

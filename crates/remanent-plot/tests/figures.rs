@@ -1,8 +1,8 @@
 //! Figures as a user gets them: documents, images, files.
 
 use remanent_plot::{
-    Axis, Band, Color, Curve, Figure, HorizontalLine, Map, Panel, PlotError, Points, VerticalLine,
-    check_writable,
+    Axis, Band, Color, Curve, Dash, Figure, HorizontalLine, Map, Marker, Panel, PlotError, Points,
+    VerticalLine, check_writable,
 };
 use resvg::tiny_skia::Pixmap;
 
@@ -97,6 +97,36 @@ fn equal_labels_are_one_entry() {
     let curve = |y: f64| Curve::new(vec![0.0, 1.0], vec![y, y]).label("branch");
     let svg = Figure::single(panel("").with(curve(0.0)).with(curve(1.0))).to_svg();
     assert_eq!(svg.matches(">branch<").count(), 1);
+}
+
+#[test]
+fn points_are_joined_under_the_symbols_and_in_the_legend() {
+    let color = Color::Rgb(1, 2, 3);
+    let points = Points::new(vec![0.0, 1.0, 2.0, 3.0], vec![1.0, 2.0, f64::NAN, 3.0])
+        .color(color)
+        .label("joined");
+    let links = |points: Points| {
+        let svg = Figure::single(panel("").with(points)).to_svg();
+        svg.matches(&format!(r#"stroke="{color}" stroke-width="1" "#)).count()
+    };
+    assert_eq!(links(points.clone()), 0);
+    assert_eq!(links(points.clone().connected(Dash::Dashed)), 2);
+    let svg = Figure::single(panel("").with(points.connected(Dash::Dashed))).to_svg();
+    assert!(svg.find("stroke-dasharray=\"4.2 2.4\"") < svg.find(&format!("fill=\"{color}\"")));
+    assert_eq!(paths(&svg, color)[0].matches('M').count(), 2, "the missing point breaks the line");
+}
+
+#[test]
+fn hollow_points_have_a_white_inside() {
+    let color = Color::Rgb(1, 2, 3);
+    let outline = format!(r##"fill="#fff" stroke="{color}""##);
+    let svg = |marker: Marker| {
+        let points = Points::new(vec![0.0, 1.0], vec![0.0, 1.0]).color(color).marker(marker);
+        Figure::single(panel("").with(points.hollow())).to_svg()
+    };
+    assert!(svg(Marker::Square).contains(&outline));
+    assert!(!svg(Marker::Square).contains(&format!("fill=\"{color}\"")));
+    assert!(!svg(Marker::Cross).contains(&outline));
 }
 
 #[test]

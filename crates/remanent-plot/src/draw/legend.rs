@@ -1,6 +1,6 @@
 //! The legend: in the corner where it hides nothing, or else below the panel.
 
-use super::marks::{across, band_style, covered, line_style, marker, marker_style};
+use super::marks::{across, band_style, covered, curve_style, link_style, marker, marker_style};
 use super::prepare::Prepared;
 use super::{Frame, TICK_SIZE, TO_BASELINE};
 use crate::clip::{Point, Rect};
@@ -170,7 +170,7 @@ fn draw_entry(svg: &mut Svg, entry: &Entry<'_>, (left, middle): Point) {
         _ => None,
     });
     if let Some(curve) = curve {
-        svg.path(&line((left, middle), (left + KEY, middle)), &line_style(curve));
+        svg.path(&line((left, middle), (left + KEY, middle)), &curve_style(curve));
         if curve.markers {
             svg.path(&marker(Marker::Circle, centre, 2.4), &format!(r#"fill="{}""#, curve.color));
         }
@@ -180,11 +180,14 @@ fn draw_entry(svg: &mut Svg, entry: &Entry<'_>, (left, middle): Point) {
         _ => None,
     });
     if let Some(points) = points {
+        if let Some(style) = link_style(points) {
+            svg.path(&line((left, middle), (left + KEY, middle)), &style);
+        }
         if points.error.is_some() {
             let bar = line((centre.0, middle - 6.5), (centre.0, middle + 6.5));
             svg.path(&bar, &format!(r#"stroke="{}" stroke-width="1.2""#, points.color));
         }
-        svg.path(&marker(points.marker, centre, 3.4), &marker_style(points.marker, points.color));
+        svg.path(&marker(points.marker, centre, 3.4), &marker_style(points));
     }
     let at = (left + KEY + GAP, middle + TO_BASELINE * TICK_SIZE);
     svg.text(at, entry.label, TICK_SIZE, Anchor::Start);
