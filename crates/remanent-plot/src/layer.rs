@@ -74,6 +74,19 @@ pub struct VerticalLine {
     pub label: Option<String>,
 }
 
+/// A region of x shaded over the whole height, behind everything else.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VerticalSpan {
+    /// One end; an infinite one is the edge of the panel, whatever the data.
+    pub from: f64,
+    /// The other end.
+    pub to: f64,
+    /// Entry in the legend.
+    pub label: Option<String>,
+    /// Colour, drawn pale.
+    pub color: Color,
+}
+
 /// A horizontal line across the panel, its label to the right of the panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HorizontalLine {
@@ -112,6 +125,8 @@ pub enum Layer {
     Points(Points),
     /// A vertical line.
     VerticalLine(VerticalLine),
+    /// A shaded region of x.
+    VerticalSpan(VerticalSpan),
     /// A horizontal line.
     HorizontalLine(HorizontalLine),
     /// A map.
@@ -126,6 +141,7 @@ impl Layer {
             Self::Curve(curve) => curve.label.as_deref(),
             Self::Band(band) => band.label.as_deref(),
             Self::Points(points) => points.label.as_deref(),
+            Self::VerticalSpan(span) => span.label.as_deref(),
             Self::VerticalLine(_) | Self::HorizontalLine(_) | Self::Map(_) => None,
         }
         .filter(|label| !label.is_empty())
@@ -149,7 +165,7 @@ impl Layer {
                 }
             }
             Self::Map(map) => same("values of a map", map.values.len(), map.x.len() * map.y.len()),
-            Self::VerticalLine(_) | Self::HorizontalLine(_) => {}
+            Self::VerticalLine(_) | Self::VerticalSpan(_) | Self::HorizontalLine(_) => {}
         }
     }
 }
@@ -268,6 +284,25 @@ impl VerticalLine {
     }
 }
 
+impl VerticalSpan {
+    /// A grey region between two ends, in either order; none if one is not a number.
+    pub fn new(from: f64, to: f64) -> Self {
+        Self { from, to, label: None, color: Color::GREY }
+    }
+
+    /// Sets the entry in the legend.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Sets the colour.
+    pub fn color(mut self, color: Color) -> Self {
+        self.color = color;
+        self
+    }
+}
+
 impl HorizontalLine {
     /// A line at y.
     pub fn new(y: f64) -> Self {
@@ -316,4 +351,4 @@ macro_rules! layer_from {
     };
 }
 
-layer_from!(Curve, Band, Points, VerticalLine, HorizontalLine, Map);
+layer_from!(Curve, Band, Points, VerticalLine, VerticalSpan, HorizontalLine, Map);

@@ -42,7 +42,7 @@ pub use axis::Axis;
 pub use color::Color;
 pub use error::PlotError;
 pub use figure::Figure;
-pub use layer::{Band, Curve, HorizontalLine, Layer, Map, Points, VerticalLine};
+pub use layer::{Band, Curve, HorizontalLine, Layer, Map, Points, VerticalLine, VerticalSpan};
 pub use output::{PlotFormat, check_writable};
 pub use panel::Panel;
 pub use style::{Dash, Marker};

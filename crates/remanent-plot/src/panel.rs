@@ -5,8 +5,9 @@ use crate::grid::cells;
 use crate::layer::{Layer, Map};
 use crate::scale::Scale;
 
-/// One pair of axes with its layers. Maps are drawn first, then bands, then
-/// lines across the panel, then everything else in the order of pushing.
+/// One pair of axes with its layers. Shaded regions of x are drawn first, then
+/// maps, then bands, then lines across the panel, then everything else in the
+/// order of pushing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
     /// What stands above the panel, in the markup of [`crate::text`]; may be empty.
@@ -103,12 +104,16 @@ impl Panel {
                     }
                 }
                 Layer::Map(_) => {}
-                Layer::VerticalLine(_) | Layer::HorizontalLine(_) => {}
+                Layer::VerticalLine(_) | Layer::VerticalSpan(_) | Layer::HorizontalLine(_) => {}
             }
         }
         for layer in &self.layers {
             match layer {
                 Layer::VerticalLine(line) if self.x.admits(line.x) => xs.add(line.x),
+                Layer::VerticalSpan(span) => {
+                    let ends = [span.from, span.to].into_iter();
+                    ends.filter(|&end| self.x.admits(end)).for_each(|end| xs.add(end));
+                }
                 Layer::HorizontalLine(line) if self.y.admits(line.y) => ys.add(line.y),
                 _ => {}
             }
@@ -125,7 +130,7 @@ pub(crate) fn zip<'a>(x: &'a [f64], y: &'a [f64]) -> impl Iterator<Item = (f64, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layer::{Curve, Points, VerticalLine};
+    use crate::layer::{Curve, Points, VerticalLine, VerticalSpan};
 
     fn panel() -> Panel {
         Panel::new("", Axis::linear("x"), Axis::linear("y"))
@@ -144,6 +149,20 @@ mod tests {
         let (x, y, _) = panel().with(points).with(VerticalLine::new(50.0)).scales();
         assert!(y.place(-2.0) > 0.0 && y.place(4.0) < 1.0);
         assert!(x.place(50.0) < 1.0);
+    }
+
+    #[test]
+    fn only_finite_ends_of_spans_count_for_the_range() {
+        let curve = || Curve::new(vec![0.0, 1.0], vec![0.0, 1.0]);
+        let range = |from: f64, to: f64| {
+            panel().with(curve()).with(VerticalSpan::new(from, to)).scales().0.ends()
+        };
+        assert_eq!(range(f64::NEG_INFINITY, 0.5), (-0.04, 1.04));
+        assert_eq!(range(f64::NEG_INFINITY, f64::INFINITY), (-0.04, 1.04));
+        assert_eq!(range(f64::INFINITY, -99.0), (-103.0, 5.0));
+        let mut held = panel().with(curve()).with(VerticalSpan::new(-99.0, 0.5));
+        held.x = held.x.range(0.0, 1.0);
+        assert_eq!(held.scales().0.ends(), (0.0, 1.0));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use remanent_plot::{
     Axis, Band, Color, Curve, Dash, Figure, HorizontalLine, Map, Marker, Panel, PlotError, Points,
-    VerticalLine, check_writable,
+    VerticalLine, VerticalSpan, check_writable,
 };
 use resvg::tiny_skia::Pixmap;
 
@@ -127,6 +127,41 @@ fn hollow_points_have_a_white_inside() {
     assert!(svg(Marker::Square).contains(&outline));
     assert!(!svg(Marker::Square).contains(&format!("fill=\"{color}\"")));
     assert!(!svg(Marker::Cross).contains(&outline));
+}
+
+/// Left end and width of the rectangles of a colour.
+fn boxes(svg: &str, color: Color) -> Vec<(f64, f64)> {
+    let number = |line: &str, name: &str| {
+        line.split(&format!(" {name}=\"")).nth(1)?.split('"').next()?.parse().ok()
+    };
+    svg.lines()
+        .filter(|line| line.starts_with("<rect") && line.contains(&format!("fill=\"{color}\"")))
+        .filter_map(|line| Some((number(line, "x")?, number(line, "width")?)))
+        .collect()
+}
+
+#[test]
+fn spans_reach_the_edge_and_lie_behind_everything() {
+    let color = Color::Rgb(1, 2, 3);
+    let drawn = |x: Axis, from: f64, to: f64| {
+        let curve = Curve::new(vec![1.0, 100.0], vec![0.0, 1.0]);
+        let panel = Panel::new("", x.range(1.0, 100.0), Axis::linear("y")).with(curve);
+        let span = VerticalSpan::new(from, to).color(color).label("span");
+        Figure::single(panel.with(span)).to_svg()
+    };
+    let (below, above) = (f64::NEG_INFINITY, f64::INFINITY);
+    for axis in [Axis::linear("x"), Axis::log("x")] {
+        let whole = boxes(&drawn(axis.clone(), below, above), color)[0];
+        let low = boxes(&drawn(axis.clone(), 10.0, below), color)[0];
+        let high = boxes(&drawn(axis.clone(), 10.0, 1e9), color)[0];
+        assert_eq!(whole.0, low.0);
+        assert!((low.1 + high.1 - whole.1).abs() < 0.05, "{low:?} {high:?} {whole:?}");
+        assert!(boxes(&drawn(axis.clone(), f64::NAN, above), color).is_empty());
+        assert!(boxes(&drawn(axis.clone(), 200.0, above), color).is_empty());
+    }
+    let svg = drawn(Axis::linear("x"), 10.0, above);
+    assert!(svg.find(&color.to_string()) < svg.find("#e6e6e6"), "the grid is over the span");
+    assert_eq!(svg.matches(&color.to_string()).count(), 2, "one in the panel, one in the legend");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The legend: in the corner where it hides nothing, or else below the panel.
 
-use super::marks::{across, band_style, covered, curve_style, link_style, marker, marker_style};
+use super::marks::{
+    across, band_style, covered, curve_style, link_style, marker, marker_style, span_style,
+};
 use super::prepare::Prepared;
 use super::{Frame, TICK_SIZE, TO_BASELINE};
 use crate::clip::{Point, Rect};
@@ -156,14 +158,24 @@ fn draw_entry(svg: &mut Svg, entry: &Entry<'_>, (left, middle): Point) {
         let ground = Rect { left, top: middle - 6.0, right: left + KEY, bottom: middle + 6.0 };
         svg.rect(&ground, r##"fill="#5f6b7a" rx="2""##);
     }
+    let area = |svg: &mut Svg, style: &str| {
+        let (top, bottom, right) = (middle - 5.0, middle + 5.0, left + KEY);
+        let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
+        svg.path(&polyline(&corners, true), style);
+    };
+    let span = entry.layers.iter().find_map(|layer| match layer {
+        Layer::VerticalSpan(span) => Some(span),
+        _ => None,
+    });
+    if let Some(span) = span {
+        area(svg, &span_style(span.color));
+    }
     let band = entry.layers.iter().find_map(|layer| match layer {
         Layer::Band(band) => Some(band),
         _ => None,
     });
     if let Some(band) = band {
-        let (top, bottom, right) = (middle - 5.0, middle + 5.0, left + KEY);
-        let area = [(left, top), (right, top), (right, bottom), (left, bottom)];
-        svg.path(&polyline(&area, true), &band_style(band.color));
+        area(svg, &band_style(band.color));
     }
     let curve = entry.layers.iter().find_map(|layer| match layer {
         Layer::Curve(curve) => Some(curve),

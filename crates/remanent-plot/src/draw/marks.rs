@@ -1,14 +1,16 @@
-//! Curves, bands, points and lines across the panel.
+//! Curves, bands, points, shaded regions and lines across the panel.
 
 use super::Frame;
 use crate::clip::{self, Point, Rect};
 use crate::color::Color;
-use crate::layer::{Band, Curve, Layer, Points};
+use crate::layer::{Band, Curve, Layer, Points, VerticalSpan};
 use crate::panel::zip;
 use crate::style::{Dash, Marker};
 use crate::svg::{Svg, line, polyline};
 
 const BAND_OPACITY: f64 = 0.22;
+/// Fainter than a band, which is data.
+const SPAN_OPACITY: f64 = 0.13;
 const RADIUS: f64 = 3.4;
 const SMALL_RADIUS: f64 = 2.4;
 /// Width of the line that joins points.
@@ -17,6 +19,17 @@ const LINK: f64 = 1.0;
 const CAP: f64 = 3.0;
 /// Lines are cut this far outside the frame, beyond their own width.
 const BEYOND: f64 = 8.0;
+
+/// Draws what lies behind even the grid: shaded regions.
+pub(super) fn spans(svg: &mut Svg, layers: &[Layer], frame: &Frame) {
+    for layer in layers {
+        if let Layer::VerticalSpan(span) = layer
+            && let Some(area) = span_area(span, frame)
+        {
+            svg.rect(&area, &span_style(span.color));
+        }
+    }
+}
 
 /// Draws what is clipped to the frame: bands, lines across the panel, curves.
 pub(super) fn lines(svg: &mut Svg, layers: &[Layer], frame: &Frame) {
@@ -79,6 +92,10 @@ pub(super) fn markers(svg: &mut Svg, layers: &[Layer], frame: &Frame) {
 
 pub(super) fn band_style(color: Color) -> String {
     format!(r#"fill="{color}" fill-opacity="{BAND_OPACITY}""#)
+}
+
+pub(super) fn span_style(color: Color) -> String {
+    format!(r#"fill="{color}" fill-opacity="{SPAN_OPACITY}""#)
 }
 
 pub(super) fn curve_style(curve: &Curve) -> String {
@@ -230,6 +247,19 @@ pub(super) fn band_areas(band: &Band, frame: &Frame) -> Vec<Vec<Point>> {
         .collect()
 }
 
+/// The part of a shaded region inside the frame, if there is one.
+fn span_area(span: &VerticalSpan, frame: &Frame) -> Option<Rect> {
+    let place = |end: f64| {
+        let place = frame.x.place(end);
+        // Infinite, or below every value of a logarithmic axis.
+        let place = if place.is_finite() { place } else { f64::from(u8::from(end > 0.0)) };
+        (!end.is_nan()).then_some(place.clamp(0.0, 1.0))
+    };
+    let (from, to) = (place(span.from)?, place(span.to)?);
+    let (left, right) = (frame.x_at(from.min(to)), frame.x_at(from.max(to)));
+    (left < right).then_some(Rect { left, right, ..frame.rect })
+}
+
 /// The ends of a line across the panel, if it is one and inside.
 pub(super) fn across(layer: &Layer, frame: &Frame) -> Option<(Point, Point)> {
     let rect = &frame.rect;
@@ -273,7 +303,7 @@ pub(super) fn covered(layer: &Layer, frame: &Frame) -> Vec<Point> {
             (frame.rect.right, frame.rect.top),
             (frame.rect.left, frame.rect.bottom),
         ]),
-        Layer::VerticalLine(_) | Layer::HorizontalLine(_) => Vec::new(),
+        Layer::VerticalLine(_) | Layer::VerticalSpan(_) | Layer::HorizontalLine(_) => Vec::new(),
     }
 }
 

@@ -53,6 +53,7 @@ pub(crate) fn panel(svg: &mut Svg, prepared: &Prepared<'_>, cell: &Rect, margins
     let frame = prepared.frame(cell, margins);
     let has_map = prepared.colors.is_some();
     let x_ticks = prepared.x_ticks(&frame);
+    marks::spans(svg, prepared.panel.layers(), &frame);
     if !has_map {
         axes::grid(svg, &frame, &x_ticks, &prepared.y_ticks);
     }
