@@ -2,12 +2,13 @@
 
 use crate::axis::Axis;
 use crate::grid::cells;
+use crate::inset::Inset;
 use crate::layer::{Layer, Map};
 use crate::scale::Scale;
 
 /// One pair of axes with its layers. Shaded regions of x are drawn first, then
 /// maps, then bands, then lines across the panel, then everything else in the
-/// order of pushing.
+/// order of pushing, and insets on top.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
     /// What stands above the panel, in the markup of [`crate::text`]; may be empty.
@@ -17,6 +18,7 @@ pub struct Panel {
     /// The vertical axis.
     pub y: Axis,
     layers: Vec<Layer>,
+    insets: Vec<Inset>,
 }
 
 /// The smallest interval with all values seen so far.
@@ -32,7 +34,7 @@ impl Extent {
 impl Panel {
     /// A panel without layers.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
-        Self { title: title.into(), x, y, layers: Vec::new() }
+        Self { title: title.into(), x, y, layers: Vec::new(), insets: Vec::new() }
     }
 
     /// Adds a layer.
@@ -55,6 +57,27 @@ impl Panel {
     /// The layers in the order of pushing.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
+    }
+
+    /// Adds an inset.
+    ///
+    /// # Panics
+    ///
+    /// If a part of the inset is outside the frame, or the inset has insets itself.
+    pub fn push_inset(&mut self, inset: Inset) {
+        inset.check();
+        self.insets.push(inset);
+    }
+
+    /// The panel with one more inset; panics as [`Panel::push_inset`] does.
+    pub fn inset(mut self, inset: Inset) -> Self {
+        self.push_inset(inset);
+        self
+    }
+
+    /// The insets in the order of pushing.
+    pub fn insets(&self) -> &[Inset] {
+        &self.insets
     }
 
     pub(crate) fn maps(&self) -> impl Iterator<Item = &Map> {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use remanent_plot::{
-    Axis, Band, Color, Curve, Dash, Figure, HorizontalLine, Map, Marker, Panel, PlotError, Points,
-    VerticalLine, VerticalSpan, check_writable,
+    Axis, Band, Color, Corner, Curve, Dash, Figure, HorizontalLine, Inset, Map, Marker, Panel,
+    PlotError, Points, VerticalLine, VerticalSpan, check_writable,
 };
 use resvg::tiny_skia::Pixmap;
 
@@ -19,6 +19,11 @@ fn paths(svg: &str, color: Color) -> Vec<&str> {
         .filter(|line| line.contains(&stroke))
         .filter_map(|line| line.split("d=\"").nth(1)?.split('"').next())
         .collect()
+}
+
+/// The value of an attribute of an element.
+fn number(element: &str, name: &str) -> Option<f64> {
+    element.split(&format!(" {name}=\"")).nth(1)?.split('"').next()?.parse().ok()
 }
 
 fn ink(png: &[u8]) -> usize {
@@ -36,6 +41,8 @@ fn everything() -> Figure {
         .with(HorizontalLine::new(0.7).label("h"));
     let second =
         panel("map").with(Map::new(x.clone(), x, (0..9).map(f64::from).collect()).label("z"));
+    let inner = panel("inner").with(Curve::new(vec![0.0, 1.0], vec![0.0, 1.0]).label("inner"));
+    let second = second.inset(Inset::new(inner));
     Figure::grid(vec![first, second], 2).title("everything")
 }
 
@@ -131,11 +138,77 @@ fn hollow_points_have_a_white_inside() {
     assert!(!svg(Marker::Cross).contains(&outline));
 }
 
+/// The colour of a pixel of a single panel, given in units of the figure.
+fn pixel(figure: &Figure, x: f64, y: f64) -> [u8; 3] {
+    let image = Pixmap::decode_png(&figure.to_png(2.0).unwrap()).unwrap();
+    let pixel = image.pixel((2.0 * x) as u32, (2.0 * y) as u32).unwrap();
+    [pixel.red(), pixel.green(), pixel.blue()]
+}
+
+#[test]
+fn nothing_shines_through_an_inset() {
+    let x = || Axis::linear("").range(0.0, 1.0);
+    let band = Band::new(vec![0.0, 1.0], vec![0.0; 2], vec![1.0; 2]).color(Color::Rgb(255, 0, 0));
+    let outer = Panel::new("", x(), x()).with(band);
+    let inner = Panel::new("", x(), x()).with(Curve::new(vec![0.0, 1.0], vec![0.9; 2]));
+    let bare = Figure::single(outer.clone());
+    let with = Figure::single(outer.inset(Inset::new(inner).place(0.25, 0.25, 0.5, 0.5)));
+    assert_ne!(pixel(&bare, 245.0, 170.0), [255; 3]);
+    assert_eq!(pixel(&with, 245.0, 170.0), [255; 3]);
+    assert_eq!(pixel(&with, 60.0, 170.0), pixel(&bare, 60.0, 170.0));
+}
+
+/// Left, upper end, width and height of the white boxes in a panel: insets, legends.
+fn white_boxes(svg: &str) -> Vec<[f64; 4]> {
+    let whites = svg.lines().filter(|line| line.starts_with("<rect x") && line.contains("#fff"));
+    whites
+        .map(|line| ["x", "y", "width", "height"].map(|name| number(line, name).unwrap()))
+        .collect()
+}
+
+#[test]
+fn insets_and_legends_share_the_corners() {
+    // The data leave the two corners to the right free.
+    let curve = Curve::new(vec![0.0, 0.1, 1.0], vec![0.0, 1.0, 0.5]).label("outer");
+    let inner = || panel("").with(Curve::new(vec![0.0, 1.0], vec![0.0, 1.0]));
+    let outer = || {
+        let mut outer = panel("").with(curve.clone());
+        outer.y = outer.y.range(-3.0, 4.0);
+        outer
+    };
+    for (inset, above) in [
+        (Inset::new(inner()), true),
+        (Inset::new(inner()).at(Corner::TopRight), true),
+        (Inset::new(inner()).at(Corner::BottomRight), false),
+        (Inset::new(inner()).place(0.5, 0.5, 0.5, 0.5), true),
+    ] {
+        let svg = Figure::single(outer().inset(inset)).to_svg();
+        let [inset, legend] = white_boxes(&svg)[..] else { panic!("{svg}") };
+        assert!(inset[0] > 200.0 && (inset[1] < 100.0) == above, "{inset:?}");
+        let apart = legend[0] + legend[2] < inset[0]
+            || legend[1] + legend[3] < inset[1]
+            || legend[1] > inset[1] + inset[3];
+        assert!(apart, "{inset:?} {legend:?}");
+    }
+}
+
+#[test]
+fn an_inset_is_a_smaller_panel() {
+    let inner = Panel::new("inner title", Axis::log("inner x"), Axis::linear("inner y"))
+        .with(Curve::new(vec![1e-3, 1.0], vec![0.0, 1.0]).label("inner curve"))
+        .with(VerticalLine::new(0.1).label("inner line"));
+    let outer = panel("").with(Curve::new(vec![0.0, 1.0], vec![0.0, 1.0]));
+    let svg = Figure::single(outer.inset(Inset::new(inner).size(0.6, 0.6))).to_svg();
+    let (outside, inside) = svg.split_once("scale(0.8)").unwrap();
+    for label in ["inner title", "inner x", "inner y", "inner curve", "inner line"] {
+        let label = format!(">{label}<");
+        assert!(inside.contains(&label) && !outside.contains(&label), "{label}");
+    }
+    assert!(outside.contains("id=\"clip0\"") && inside.contains("id=\"clip1\""));
+}
+
 /// Left end and width of the rectangles of a colour.
 fn boxes(svg: &str, color: Color) -> Vec<(f64, f64)> {
-    let number = |line: &str, name: &str| {
-        line.split(&format!(" {name}=\"")).nth(1)?.split('"').next()?.parse().ok()
-    };
     svg.lines()
         .filter(|line| line.starts_with("<rect") && line.contains(&format!("fill=\"{color}\"")))
         .filter_map(|line| Some((number(line, "x")?, number(line, "width")?)))
@@ -175,7 +248,7 @@ fn figures_of_one_page_share_no_ids() {
     let pages = ["a", "b", "b 1"].map(|prefix| everything().to_inline_svg(prefix));
     let all: Vec<String> = pages.iter().flat_map(|svg| ids(svg)).collect();
     let different: BTreeSet<&String> = all.iter().collect();
-    assert_eq!((all.len(), different.len()), (6, 6), "{all:?}");
+    assert_eq!((all.len(), different.len()), (9, 9), "{all:?}");
     for svg in &pages {
         assert!(ids(svg).iter().all(|id| svg.contains(&format!("url(#{id})"))));
         resvg::usvg::roxmltree::Document::parse(svg).unwrap();

@@ -5,7 +5,9 @@
 //! each the largest of their margins, and every panel is drawn in its frame.
 
 mod axes;
+mod free;
 mod heat;
+mod inset;
 mod legend;
 mod marks;
 mod prepare;
@@ -76,5 +78,6 @@ pub(crate) fn panel(svg: &mut Svg, prepared: &Prepared<'_>, cell: &Rect, margins
     if !prepared.data {
         axes::no_data(svg, &frame.rect);
     }
+    inset::draw(svg, prepared.panel, &frame);
     legend::draw(svg, prepared, &frame, cell);
 }
