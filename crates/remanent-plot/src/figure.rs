@@ -97,27 +97,27 @@ impl Figure {
                 (CELL.0 * (index % columns) as f64, top + CELL.1 * (index / columns) as f64);
             Rect { left, top, right: left + CELL.0, bottom: top + CELL.1 }
         };
-        let prepared: Vec<Prepared<'_>> = self
+        let mut prepared: Vec<Prepared<'_>> = self
             .panels
             .iter()
             .enumerate()
             .map(|(index, panel)| Prepared::new(panel, &cell(index)))
             .collect();
+        let mut margins = aligned(&prepared, columns);
+        // A frame made smaller by its neighbours may have lost the room for its
+        // legend. A legend moves out at most once, so this ends.
+        loop {
+            let mut moved = false;
+            for (index, panel) in prepared.iter_mut().enumerate() {
+                moved |= panel.settle_legend(&cell(index), &margins[index]);
+            }
+            if !moved {
+                break;
+            }
+            margins = aligned(&prepared, columns);
+        }
         for (index, panel) in prepared.iter().enumerate() {
-            let largest = |same: &dyn Fn(usize) -> bool, side: fn(&Margins) -> f64| {
-                let others = prepared.iter().enumerate().filter(|(other, _)| same(*other));
-                others.map(|(_, panel)| side(&panel.margins)).fold(0.0, f64::max)
-            };
-            let column = |other: usize| other % columns == index % columns;
-            let row = |other: usize| other / columns == index / columns;
-            let margins = Margins {
-                left: largest(&column, |margins| margins.left),
-                // Not aligned: a colour bar takes its space from its own panel alone.
-                right: panel.margins.right,
-                top: largest(&row, |margins| margins.top),
-                bottom: largest(&row, |margins| margins.bottom),
-            };
-            draw::panel(&mut svg, panel, &cell(index), &margins);
+            draw::panel(&mut svg, panel, &cell(index), &margins[index]);
         }
         (svg, width, height)
     }
@@ -136,4 +136,24 @@ impl Figure {
             PlotFormat::Png => write_whole(path, &self.to_png(PNG_SCALE)?),
         }
     }
+}
+
+/// The margins that align the frames of every column and every row.
+fn aligned(prepared: &[Prepared<'_>], columns: usize) -> Vec<Margins> {
+    let one = |(index, panel): (usize, &Prepared<'_>)| {
+        let largest = |same: &dyn Fn(usize) -> bool, side: fn(&Margins) -> f64| {
+            let others = prepared.iter().enumerate().filter(|(other, _)| same(*other));
+            others.map(|(_, panel)| side(&panel.margins)).fold(0.0, f64::max)
+        };
+        let column = |other: usize| other % columns == index % columns;
+        let row = |other: usize| other / columns == index / columns;
+        Margins {
+            left: largest(&column, |margins| margins.left),
+            // Not aligned: a colour bar takes its space from its own panel alone.
+            right: panel.margins.right,
+            top: largest(&row, |margins| margins.top),
+            bottom: largest(&row, |margins| margins.bottom),
+        }
+    };
+    prepared.iter().enumerate().map(one).collect()
 }

@@ -193,6 +193,23 @@ fn insets_and_legends_share_the_corners() {
 }
 
 #[test]
+fn a_frame_made_smaller_by_its_neighbour_lets_its_legend_out() {
+    // One line, which the legend just clears in a frame of its own.
+    let low = |y: f64| {
+        let mut low = panel("").with(Curve::new(vec![0.0, 1.0], vec![y, y]).label("low"));
+        low.y = low.y.range(0.0, 1.0);
+        low.with(Curve::new(vec![0.0, 1.0], vec![0.05, 0.05]))
+    };
+    let full = Map::new(vec![0.0, 1.0], vec![0.0, 1.0], vec![0.0; 4]);
+    let border = Curve::new(vec![0.0, 1.0], vec![0.0, 1.0]).label("border");
+    let neighbour = panel("").with(full).with(border);
+    let inside = |figure: Figure| white_boxes(&figure.to_svg()).len();
+    assert_eq!(inside(Figure::single(low(0.863))), 1);
+    assert_eq!(inside(Figure::grid(vec![low(0.863), neighbour.clone()], 2)), 0);
+    assert_eq!(inside(Figure::grid(vec![low(0.5), neighbour], 2)), 1);
+}
+
+#[test]
 fn an_inset_is_a_smaller_panel() {
     let inner = Panel::new("inner title", Axis::log("inner x"), Axis::linear("inner y"))
         .with(Curve::new(vec![1e-3, 1.0], vec![0.0, 1.0]).label("inner curve"))

@@ -107,9 +107,20 @@ impl<'a> Prepared<'a> {
         // The labels above the frame need its width, and are counted last.
         prepared.margins.top += axes::vertical_rows(panel, &frame, cell) as f64 * axes::GUIDE_ROW;
         let frame = prepared.frame(cell, &prepared.margins);
-        prepared.legend_rows = legend::rows_below(&prepared, &frame, cell);
-        prepared.margins.bottom += legend::height_below(prepared.legend_rows);
+        prepared.move_legend(&frame, cell);
         prepared
+    }
+
+    /// Puts a legend inside the frame below it if the frame that these margins
+    /// leave has no room for it; says whether it did.
+    pub(crate) fn settle_legend(&mut self, cell: &Rect, margins: &Margins) -> bool {
+        self.legend_rows == 0 && self.move_legend(&self.frame(cell, margins), cell)
+    }
+
+    fn move_legend(&mut self, frame: &Frame, cell: &Rect) -> bool {
+        self.legend_rows = legend::rows_below(self, frame, cell);
+        self.margins.bottom += legend::height_below(self.legend_rows);
+        self.legend_rows > 0
     }
 
     fn measure(&self) -> Margins {
