@@ -5,14 +5,15 @@ use std::error::Error;
 use std::path::Path;
 
 use remanent_plot::{
-    Axis, Band, Color, Curve, Dash, Figure, HorizontalLine, Map, Marker, Panel, Points,
-    VerticalLine,
+    Axis, Band, Color, Corner, Curve, Dash, Figure, HorizontalLine, Inset, Map, Marker, Panel,
+    Points, VerticalLine, VerticalSpan,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = std::env::args_os().nth(1).ok_or("usage: gallery DIRECTORY")?;
     let directory = Path::new(&directory);
     let grid = vec![s_curves(), band(), map(), edge_cases()];
+    let insets = vec![inset(), connected(), placed_inset(), palette()];
     let figures = [
         ("s-curves", Figure::single(s_curves())),
         ("band", Figure::single(band())),
@@ -20,6 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("crowded", Figure::single(crowded())),
         ("grid", Figure::grid(grid, 2).title("A grid of panels: γ = 1, r_0 = 0.9")),
         ("small", Figure::grid(vec![tiny_values(), short_log(), empty(), log_map()], 2)),
+        ("insets", Figure::grid(insets, 2).title("Insets, shaded regions, joined points")),
+        ("inset", Figure::single(inset())),
     ];
     for (name, figure) in figures {
         for extension in ["svg", "png"] {
@@ -169,4 +172,66 @@ fn empty() -> Panel {
         Axis::log("y"),
     )
     .with(Curve::new(vec![1.0], vec![f64::NAN]).label("missing"))
+}
+
+/// The inset finds the free corner, the legend the next one.
+fn inset() -> Panel {
+    let x = span(0.0, 6.0, 200);
+    let error = |beta: f64| x.iter().map(|x| 0.5 * (-beta * x).exp()).collect::<Vec<f64>>();
+    let mut outer = Panel::new("learning", Axis::linear("α"), Axis::linear("ε_1").range(0.0, 0.5))
+        .with(VerticalSpan::new(f64::NEG_INFINITY, 0.8).label("poor branch"));
+    let mut inner = Panel::new("", Axis::linear("α"), Axis::log("ε_1"))
+        .with(VerticalLine::new(3.0).label("α_c"));
+    for (k, beta) in [0.6, 1.0, 1.8].into_iter().enumerate() {
+        let curve = Curve::new(x.clone(), error(beta)).color(Color::Palette(k));
+        inner.push(curve.clone());
+        outer.push(curve.label(format!("β = {beta}")));
+    }
+    outer.inset(Inset::new(inner))
+}
+
+/// Symbols joined by dashed lines, an inset in a given corner, the legend in another.
+fn connected() -> Panel {
+    let tasks = span(1.0, 10.0, 10);
+    let accuracy =
+        |k: usize| tasks.iter().map(move |t| 0.97 - 0.012 * (k as f64 + 1.0) * (t - 1.0));
+    let markers = [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond];
+    let mut panel = Panel::new("", Axis::linear("task"), Axis::linear("accuracy").range(0.2, 1.0));
+    for (k, marker) in markers.into_iter().enumerate() {
+        let points = Points::new(tasks.clone(), accuracy(k).collect())
+            .label(format!("N = 10^{}", k + 2))
+            .color(Color::Palette(k))
+            .marker(marker)
+            .connected(if k < 3 { Dash::Dashed } else { Dash::Dotted });
+        panel.push(if k % 2 == 0 { points.hollow() } else { points.error(vec![0.015; 10]) });
+    }
+    let n: Vec<f64> = (2..=5).map(|k| 10f64.powi(k)).collect();
+    let loss = Points::new(n, vec![0.1, 0.22, 0.32, 0.43]).connected(Dash::Solid).hollow();
+    let inner = Panel::new("", Axis::log("N"), Axis::linear("loss")).with(loss);
+    panel.inset(Inset::new(inner).at(Corner::BottomLeft))
+}
+
+/// An inset in the middle of a map, with a legend of its own.
+fn placed_inset() -> Panel {
+    let x = span(-1.0, 1.0, 60);
+    let inner = Panel::new("cut at y = 0", Axis::linear("x"), Axis::linear(""))
+        .with(VerticalSpan::new(0.2, 0.6).color(Color::Palette(2)).label("stable"))
+        .with(Curve::new(x.clone(), x.iter().map(|x| x * x).collect()).label("x^2"));
+    map().inset(Inset::new(inner).place(0.3, 0.2, 0.6, 0.6))
+}
+
+fn palette() -> Panel {
+    let mut panel = Panel::new("ten colours", Axis::linear("x"), Axis::linear(""))
+        .with(VerticalSpan::new(0.2, 0.4).color(Color::Palette(0)).label("0.2 to 0.4"))
+        .with(VerticalSpan::new(0.9, f64::INFINITY).color(Color::Palette(1)).label("over 0.9"));
+    for k in 0..10 {
+        let level = k as f64;
+        panel.push(Curve::new(vec![0.0, 1.0], vec![level, level]).color(Color::Palette(k)));
+        panel.push(
+            Points::new(vec![0.1, 0.3, 0.5], vec![level; 3])
+                .color(Color::Palette(k))
+                .connected(Dash::Dotted),
+        );
+    }
+    panel
 }

@@ -36,6 +36,14 @@ impl Rect {
     pub(crate) fn contains(&self, (x, y): Point) -> bool {
         (self.left..=self.right).contains(&x) && (self.top..=self.bottom).contains(&y)
     }
+
+    /// Whether two rectangles have a point in common.
+    pub(crate) fn meets(&self, other: &Self) -> bool {
+        self.left <= other.right
+            && other.left <= self.right
+            && self.top <= other.bottom
+            && other.top <= self.bottom
+    }
 }
 
 /// The part of a segment inside a rectangle (Liang and Barsky).
@@ -115,6 +123,14 @@ mod tests {
     use super::*;
 
     const UNIT: Rect = Rect { left: 0.0, top: 0.0, right: 1.0, bottom: 1.0 };
+
+    #[test]
+    fn rectangles_meet_if_they_meet_on_both_axes() {
+        let at = |left: f64, top: f64| Rect { left, top, right: left + 0.5, bottom: top + 0.5 };
+        assert!(UNIT.meets(&at(0.2, 0.2)) && at(0.2, 0.2).meets(&UNIT));
+        assert!(UNIT.meets(&at(1.0, -0.3)));
+        assert!(!UNIT.meets(&at(0.2, 1.1)) && !UNIT.meets(&at(-0.6, 0.2)));
+    }
 
     #[test]
     fn a_line_that_leaves_and_returns_is_two_pieces() {

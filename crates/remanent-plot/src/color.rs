@@ -4,8 +4,10 @@ use std::fmt;
 
 /// Okabe and Ito's colours, told apart with every common colour blindness, in
 /// an order that keeps neighbours distinct in grey too. Their yellow is left
-/// out: a thin yellow line on white is hard to see.
-const PALETTE: [[u8; 3]; 7] = [
+/// out: a thin yellow line on white is hard to see. Indigo, brown and wine
+/// follow: as far from the seven, and from one another, as the closest two of
+/// the seven are, with and without red or green receptors.
+const PALETTE: [[u8; 3]; 10] = [
     [0x00, 0x72, 0xb2],
     [0xd5, 0x5e, 0x00],
     [0x00, 0x9e, 0x73],
@@ -13,6 +15,9 @@ const PALETTE: [[u8; 3]; 7] = [
     [0xe6, 0x9f, 0x00],
     [0x56, 0xb4, 0xe9],
     [0x00, 0x00, 0x00],
+    [0x33, 0x22, 0x88],
+    [0x99, 0x66, 0x33],
+    [0x88, 0x22, 0x55],
 ];
 
 /// Anchors of viridis at equal distances, between which colours are interpolated.
@@ -33,7 +38,7 @@ pub(crate) const VIRIDIS: [[u8; 3]; 11] = [
 /// The colour of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Color {
-    /// The n-th colour of the palette, counted from 0; the palette repeats after seven.
+    /// The n-th colour of the palette, counted from 0; the palette repeats after ten.
     Palette(usize),
     /// An explicit colour: red, green, blue.
     Rgb(u8, u8, u8),
@@ -85,12 +90,17 @@ impl fmt::Display for Color {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn palette_repeats() {
         assert_eq!(Color::Palette(0).to_string(), "#0072b2");
-        assert_eq!(Color::Palette(8).to_string(), Color::Palette(1).to_string());
+        assert_eq!(Color::Palette(6).to_string(), "#000000");
+        assert_eq!(Color::Palette(11).to_string(), Color::Palette(1).to_string());
+        let different: BTreeSet<String> = (0..10).map(|k| Color::Palette(k).to_string()).collect();
+        assert_eq!(different.len(), 10);
     }
 
     #[test]

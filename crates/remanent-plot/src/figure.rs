@@ -9,6 +9,7 @@ use crate::output::{PlotFormat, write_whole};
 use crate::panel::Panel;
 use crate::raster;
 use crate::svg::{Anchor, Svg};
+use crate::text::linear;
 
 /// Size of the cell of one panel, labels included, in pixels.
 const CELL: (f64, f64) = (460.0, 340.0);
@@ -55,12 +56,38 @@ impl Figure {
 
     /// The figure as an SVG document. The same figure gives the same text.
     pub fn to_svg(&self) -> String {
+        let (svg, width, height) = self.draw(Svg::default());
+        svg.finish(width, height)
+    }
+
+    /// The figure as an element of an HTML page. It shrinks with the page, its
+    /// ids begin with `prefix`, which must differ between the figures of a page,
+    /// and its title, or those of its panels, is its name for screen readers.
+    pub fn to_inline_svg(&self, prefix: &str) -> String {
+        let (svg, width, height) = self.draw(Svg::prefixed(prefix));
+        svg.finish_inline(width, height, &self.name())
+    }
+
+    fn name(&self) -> String {
+        let titles: Vec<String> = match self.shown_title() {
+            Some(title) => vec![linear(title)],
+            None => self.panels.iter().map(|panel| linear(&panel.title)).collect(),
+        };
+        let titles: Vec<String> = titles.into_iter().filter(|title| !title.is_empty()).collect();
+        if titles.is_empty() { "figure".to_owned() } else { titles.join("; ") }
+    }
+
+    fn shown_title(&self) -> Option<&str> {
+        self.title.as_deref().filter(|title| !title.is_empty())
+    }
+
+    /// Draws everything, and says how wide and high it is.
+    fn draw(&self, mut svg: Svg) -> (Svg, f64, f64) {
         let columns = self.columns.clamp(1, self.panels.len().max(1));
         let rows = self.panels.len().div_ceil(columns).max(1);
-        let title = self.title.as_deref().filter(|title| !title.is_empty());
+        let title = self.shown_title();
         let top = if title.is_some() { TITLE_HEIGHT } else { 0.0 };
         let (width, height) = (CELL.0 * columns as f64, CELL.1 * rows as f64 + top);
-        let mut svg = Svg::default();
         if let Some(title) = title {
             let size = draw::shrunk(title, TITLE_SIZE, width - 20.0);
             svg.text((0.5 * width, 25.0), title, size, Anchor::Middle);
@@ -70,29 +97,29 @@ impl Figure {
                 (CELL.0 * (index % columns) as f64, top + CELL.1 * (index / columns) as f64);
             Rect { left, top, right: left + CELL.0, bottom: top + CELL.1 }
         };
-        let prepared: Vec<Prepared<'_>> = self
+        let mut prepared: Vec<Prepared<'_>> = self
             .panels
             .iter()
             .enumerate()
             .map(|(index, panel)| Prepared::new(panel, &cell(index)))
             .collect();
-        for (index, panel) in prepared.iter().enumerate() {
-            let largest = |same: &dyn Fn(usize) -> bool, side: fn(&Margins) -> f64| {
-                let others = prepared.iter().enumerate().filter(|(other, _)| same(*other));
-                others.map(|(_, panel)| side(&panel.margins)).fold(0.0, f64::max)
-            };
-            let column = |other: usize| other % columns == index % columns;
-            let row = |other: usize| other / columns == index / columns;
-            let margins = Margins {
-                left: largest(&column, |margins| margins.left),
-                // Not aligned: a colour bar takes its space from its own panel alone.
-                right: panel.margins.right,
-                top: largest(&row, |margins| margins.top),
-                bottom: largest(&row, |margins| margins.bottom),
-            };
-            draw::panel(&mut svg, panel, &cell(index), &margins);
+        let mut margins = aligned(&prepared, columns);
+        // A frame made smaller by its neighbours may have lost the room for its
+        // legend. A legend moves out at most once, so this ends.
+        loop {
+            let mut moved = false;
+            for (index, panel) in prepared.iter_mut().enumerate() {
+                moved |= panel.settle_legend(&cell(index), &margins[index]);
+            }
+            if !moved {
+                break;
+            }
+            margins = aligned(&prepared, columns);
         }
-        svg.finish(width, height)
+        for (index, panel) in prepared.iter().enumerate() {
+            draw::panel(&mut svg, panel, &cell(index), &margins[index]);
+        }
+        (svg, width, height)
     }
 
     /// The figure as a PNG of `scale` pixels per unit: a single panel has
@@ -109,4 +136,24 @@ impl Figure {
             PlotFormat::Png => write_whole(path, &self.to_png(PNG_SCALE)?),
         }
     }
+}
+
+/// The margins that align the frames of every column and every row.
+fn aligned(prepared: &[Prepared<'_>], columns: usize) -> Vec<Margins> {
+    let one = |(index, panel): (usize, &Prepared<'_>)| {
+        let largest = |same: &dyn Fn(usize) -> bool, side: fn(&Margins) -> f64| {
+            let others = prepared.iter().enumerate().filter(|(other, _)| same(*other));
+            others.map(|(_, panel)| side(&panel.margins)).fold(0.0, f64::max)
+        };
+        let column = |other: usize| other % columns == index % columns;
+        let row = |other: usize| other / columns == index / columns;
+        Margins {
+            left: largest(&column, |margins| margins.left),
+            // Not aligned: a colour bar takes its space from its own panel alone.
+            right: panel.margins.right,
+            top: largest(&row, |margins| margins.top),
+            bottom: largest(&row, |margins| margins.bottom),
+        }
+    };
+    prepared.iter().enumerate().map(one).collect()
 }

@@ -59,6 +59,10 @@ pub struct Points {
     pub marker: Marker,
     /// Half the height of each error bar.
     pub error: Option<Vec<f64>>,
+    /// The thin line from each point to the next, if there is one.
+    pub line: Option<Dash>,
+    /// Whether only the outlines have the colour, and the inside is white.
+    pub hollow: bool,
 }
 
 /// A vertical line across the panel, its label above the panel.
@@ -68,6 +72,19 @@ pub struct VerticalLine {
     pub x: f64,
     /// What it marks.
     pub label: Option<String>,
+}
+
+/// A region of x shaded over the whole height, behind everything else.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VerticalSpan {
+    /// One end; an infinite one is the edge of the panel, whatever the data.
+    pub from: f64,
+    /// The other end.
+    pub to: f64,
+    /// Entry in the legend.
+    pub label: Option<String>,
+    /// Colour, drawn pale.
+    pub color: Color,
 }
 
 /// A horizontal line across the panel, its label to the right of the panel.
@@ -108,6 +125,8 @@ pub enum Layer {
     Points(Points),
     /// A vertical line.
     VerticalLine(VerticalLine),
+    /// A shaded region of x.
+    VerticalSpan(VerticalSpan),
     /// A horizontal line.
     HorizontalLine(HorizontalLine),
     /// A map.
@@ -122,6 +141,7 @@ impl Layer {
             Self::Curve(curve) => curve.label.as_deref(),
             Self::Band(band) => band.label.as_deref(),
             Self::Points(points) => points.label.as_deref(),
+            Self::VerticalSpan(span) => span.label.as_deref(),
             Self::VerticalLine(_) | Self::HorizontalLine(_) | Self::Map(_) => None,
         }
         .filter(|label| !label.is_empty())
@@ -145,7 +165,7 @@ impl Layer {
                 }
             }
             Self::Map(map) => same("values of a map", map.values.len(), map.x.len() * map.y.len()),
-            Self::VerticalLine(_) | Self::HorizontalLine(_) => {}
+            Self::VerticalLine(_) | Self::VerticalSpan(_) | Self::HorizontalLine(_) => {}
         }
     }
 }
@@ -211,7 +231,7 @@ impl Points {
     /// Circles in the first colour of the palette.
     pub fn new(x: Vec<f64>, y: Vec<f64>) -> Self {
         let (color, marker) = (Color::default(), Marker::default());
-        Self { x, y, label: None, color, marker, error: None }
+        Self { x, y, label: None, color, marker, error: None, line: None, hollow: false }
     }
 
     /// Sets the entry in the legend.
@@ -237,6 +257,18 @@ impl Points {
         self.error = Some(error);
         self
     }
+
+    /// Joins the points by a thin line under them, broken where a point is missing.
+    pub fn connected(mut self, dash: Dash) -> Self {
+        self.line = Some(dash);
+        self
+    }
+
+    /// Leaves the inside of the points white; crosses, which have none, stay as they are.
+    pub fn hollow(mut self) -> Self {
+        self.hollow = true;
+        self
+    }
 }
 
 impl VerticalLine {
@@ -248,6 +280,25 @@ impl VerticalLine {
     /// Sets what stands above it.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
+        self
+    }
+}
+
+impl VerticalSpan {
+    /// A grey region between two ends, in either order; none if one is not a number.
+    pub fn new(from: f64, to: f64) -> Self {
+        Self { from, to, label: None, color: Color::GREY }
+    }
+
+    /// Sets the entry in the legend.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Sets the colour.
+    pub fn color(mut self, color: Color) -> Self {
+        self.color = color;
         self
     }
 }
@@ -300,4 +351,4 @@ macro_rules! layer_from {
     };
 }
 
-layer_from!(Curve, Band, Points, VerticalLine, HorizontalLine, Map);
+layer_from!(Curve, Band, Points, VerticalLine, VerticalSpan, HorizontalLine, Map);

@@ -1,7 +1,8 @@
 //! Curves, bands and maps as SVG and PNG; tables as text and CSV.
 //!
 //! A [`Figure`] is a grid of [`Panel`]s, a panel is two axes and a list of
-//! layers, and a layer is data with a look. Drawing is a pure function of the
+//! layers, and a layer is data with a look; an [`Inset`] is a small panel inside
+//! another. Drawing is a pure function of the
 //! figure: the same figure gives the same bytes, whatever the machine. The SVG
 //! is written here, and the PNG is that same SVG rendered with a typeface that
 //! is part of the program, so that text appears where no font is installed.
@@ -32,6 +33,7 @@ mod ticks;
 
 pub mod axis;
 pub mod figure;
+pub mod inset;
 pub mod layer;
 pub mod output;
 pub mod panel;
@@ -42,7 +44,8 @@ pub use axis::Axis;
 pub use color::Color;
 pub use error::PlotError;
 pub use figure::Figure;
-pub use layer::{Band, Curve, HorizontalLine, Layer, Map, Points, VerticalLine};
+pub use inset::{Corner, Inset};
+pub use layer::{Band, Curve, HorizontalLine, Layer, Map, Points, VerticalLine, VerticalSpan};
 pub use output::{PlotFormat, check_writable};
 pub use panel::Panel;
 pub use style::{Dash, Marker};

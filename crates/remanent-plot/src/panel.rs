@@ -2,11 +2,13 @@
 
 use crate::axis::Axis;
 use crate::grid::cells;
+use crate::inset::Inset;
 use crate::layer::{Layer, Map};
 use crate::scale::Scale;
 
-/// One pair of axes with its layers. Maps are drawn first, then bands, then
-/// lines across the panel, then everything else in the order of pushing.
+/// One pair of axes with its layers. Shaded regions of x are drawn first, then
+/// maps, then bands, then lines across the panel, then everything else in the
+/// order of pushing, and insets on top.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
     /// What stands above the panel, in the markup of [`crate::text`]; may be empty.
@@ -16,6 +18,7 @@ pub struct Panel {
     /// The vertical axis.
     pub y: Axis,
     layers: Vec<Layer>,
+    insets: Vec<Inset>,
 }
 
 /// The smallest interval with all values seen so far.
@@ -31,7 +34,7 @@ impl Extent {
 impl Panel {
     /// A panel without layers.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
-        Self { title: title.into(), x, y, layers: Vec::new() }
+        Self { title: title.into(), x, y, layers: Vec::new(), insets: Vec::new() }
     }
 
     /// Adds a layer.
@@ -54,6 +57,27 @@ impl Panel {
     /// The layers in the order of pushing.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
+    }
+
+    /// Adds an inset.
+    ///
+    /// # Panics
+    ///
+    /// If a part of the inset is outside the frame, or the inset has insets itself.
+    pub fn push_inset(&mut self, inset: Inset) {
+        inset.check();
+        self.insets.push(inset);
+    }
+
+    /// The panel with one more inset; panics as [`Panel::push_inset`] does.
+    pub fn inset(mut self, inset: Inset) -> Self {
+        self.push_inset(inset);
+        self
+    }
+
+    /// The insets in the order of pushing.
+    pub fn insets(&self) -> &[Inset] {
+        &self.insets
     }
 
     pub(crate) fn maps(&self) -> impl Iterator<Item = &Map> {
@@ -103,12 +127,16 @@ impl Panel {
                     }
                 }
                 Layer::Map(_) => {}
-                Layer::VerticalLine(_) | Layer::HorizontalLine(_) => {}
+                Layer::VerticalLine(_) | Layer::VerticalSpan(_) | Layer::HorizontalLine(_) => {}
             }
         }
         for layer in &self.layers {
             match layer {
                 Layer::VerticalLine(line) if self.x.admits(line.x) => xs.add(line.x),
+                Layer::VerticalSpan(span) => {
+                    let ends = [span.from, span.to].into_iter();
+                    ends.filter(|&end| self.x.admits(end)).for_each(|end| xs.add(end));
+                }
                 Layer::HorizontalLine(line) if self.y.admits(line.y) => ys.add(line.y),
                 _ => {}
             }
@@ -125,7 +153,7 @@ pub(crate) fn zip<'a>(x: &'a [f64], y: &'a [f64]) -> impl Iterator<Item = (f64, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layer::{Curve, Points, VerticalLine};
+    use crate::layer::{Curve, Points, VerticalLine, VerticalSpan};
 
     fn panel() -> Panel {
         Panel::new("", Axis::linear("x"), Axis::linear("y"))
@@ -144,6 +172,20 @@ mod tests {
         let (x, y, _) = panel().with(points).with(VerticalLine::new(50.0)).scales();
         assert!(y.place(-2.0) > 0.0 && y.place(4.0) < 1.0);
         assert!(x.place(50.0) < 1.0);
+    }
+
+    #[test]
+    fn only_finite_ends_of_spans_count_for_the_range() {
+        let curve = || Curve::new(vec![0.0, 1.0], vec![0.0, 1.0]);
+        let range = |from: f64, to: f64| {
+            panel().with(curve()).with(VerticalSpan::new(from, to)).scales().0.ends()
+        };
+        assert_eq!(range(f64::NEG_INFINITY, 0.5), (-0.04, 1.04));
+        assert_eq!(range(f64::NEG_INFINITY, f64::INFINITY), (-0.04, 1.04));
+        assert_eq!(range(f64::INFINITY, -99.0), (-103.0, 5.0));
+        let mut held = panel().with(curve()).with(VerticalSpan::new(-99.0, 0.5));
+        held.x = held.x.range(0.0, 1.0);
+        assert_eq!(held.scales().0.ends(), (0.0, 1.0));
     }
 
     #[test]

@@ -12,17 +12,17 @@ pub enum Dash {
     Dotted,
 }
 
-/// The shape of a point.
+/// The shape of a point, filled unless the points are hollow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Marker {
-    /// A filled circle.
+    /// A circle.
     #[default]
     Circle,
-    /// A filled square.
+    /// A square.
     Square,
-    /// A filled square on its corner.
+    /// A square on its corner.
     Diamond,
-    /// A filled triangle.
+    /// A triangle.
     Triangle,
     /// Two crossed strokes.
     Cross,

@@ -1,8 +1,10 @@
 //! Figures as a user gets them: documents, images, files.
 
+use std::collections::BTreeSet;
+
 use remanent_plot::{
-    Axis, Band, Color, Curve, Figure, HorizontalLine, Map, Panel, PlotError, Points, VerticalLine,
-    check_writable,
+    Axis, Band, Color, Corner, Curve, Dash, Figure, HorizontalLine, Inset, Map, Marker, Panel,
+    PlotError, Points, VerticalLine, VerticalSpan, check_writable,
 };
 use resvg::tiny_skia::Pixmap;
 
@@ -17,6 +19,11 @@ fn paths(svg: &str, color: Color) -> Vec<&str> {
         .filter(|line| line.contains(&stroke))
         .filter_map(|line| line.split("d=\"").nth(1)?.split('"').next())
         .collect()
+}
+
+/// The value of an attribute of an element.
+fn number(element: &str, name: &str) -> Option<f64> {
+    element.split(&format!(" {name}=\"")).nth(1)?.split('"').next()?.parse().ok()
 }
 
 fn ink(png: &[u8]) -> usize {
@@ -34,6 +41,8 @@ fn everything() -> Figure {
         .with(HorizontalLine::new(0.7).label("h"));
     let second =
         panel("map").with(Map::new(x.clone(), x, (0..9).map(f64::from).collect()).label("z"));
+    let inner = panel("inner").with(Curve::new(vec![0.0, 1.0], vec![0.0, 1.0]).label("inner"));
+    let second = second.inset(Inset::new(inner));
     Figure::grid(vec![first, second], 2).title("everything")
 }
 
@@ -97,6 +106,187 @@ fn equal_labels_are_one_entry() {
     let curve = |y: f64| Curve::new(vec![0.0, 1.0], vec![y, y]).label("branch");
     let svg = Figure::single(panel("").with(curve(0.0)).with(curve(1.0))).to_svg();
     assert_eq!(svg.matches(">branch<").count(), 1);
+}
+
+#[test]
+fn points_are_joined_under_the_symbols_and_in_the_legend() {
+    let color = Color::Rgb(1, 2, 3);
+    let points = Points::new(vec![0.0, 1.0, 2.0, 3.0], vec![1.0, 2.0, f64::NAN, 3.0])
+        .color(color)
+        .label("joined");
+    let links = |points: Points| {
+        let svg = Figure::single(panel("").with(points)).to_svg();
+        svg.matches(&format!(r#"stroke="{color}" stroke-width="1" "#)).count()
+    };
+    assert_eq!(links(points.clone()), 0);
+    assert_eq!(links(points.clone().connected(Dash::Dashed)), 2);
+    let svg = Figure::single(panel("").with(points.connected(Dash::Dashed))).to_svg();
+    assert!(svg.find("stroke-dasharray=\"4.2 2.4\"") < svg.find(&format!("fill=\"{color}\"")));
+    assert_eq!(paths(&svg, color)[0].matches('M').count(), 2, "the missing point breaks the line");
+}
+
+#[test]
+fn hollow_points_have_a_white_inside() {
+    let color = Color::Rgb(1, 2, 3);
+    let outline = format!(r##"fill="#fff" stroke="{color}""##);
+    let svg = |marker: Marker| {
+        let points = Points::new(vec![0.0, 1.0], vec![0.0, 1.0]).color(color).marker(marker);
+        Figure::single(panel("").with(points.hollow())).to_svg()
+    };
+    assert!(svg(Marker::Square).contains(&outline));
+    assert!(!svg(Marker::Square).contains(&format!("fill=\"{color}\"")));
+    assert!(!svg(Marker::Cross).contains(&outline));
+}
+
+/// The colour of a pixel of a single panel, given in units of the figure.
+fn pixel(figure: &Figure, x: f64, y: f64) -> [u8; 3] {
+    let image = Pixmap::decode_png(&figure.to_png(2.0).unwrap()).unwrap();
+    let pixel = image.pixel((2.0 * x) as u32, (2.0 * y) as u32).unwrap();
+    [pixel.red(), pixel.green(), pixel.blue()]
+}
+
+#[test]
+fn nothing_shines_through_an_inset() {
+    let x = || Axis::linear("").range(0.0, 1.0);
+    let band = Band::new(vec![0.0, 1.0], vec![0.0; 2], vec![1.0; 2]).color(Color::Rgb(255, 0, 0));
+    let outer = Panel::new("", x(), x()).with(band);
+    let inner = Panel::new("", x(), x()).with(Curve::new(vec![0.0, 1.0], vec![0.9; 2]));
+    let bare = Figure::single(outer.clone());
+    let with = Figure::single(outer.inset(Inset::new(inner).place(0.25, 0.25, 0.5, 0.5)));
+    assert_ne!(pixel(&bare, 245.0, 170.0), [255; 3]);
+    assert_eq!(pixel(&with, 245.0, 170.0), [255; 3]);
+    assert_eq!(pixel(&with, 60.0, 170.0), pixel(&bare, 60.0, 170.0));
+}
+
+/// Left, upper end, width and height of the white boxes in a panel: insets, legends.
+fn white_boxes(svg: &str) -> Vec<[f64; 4]> {
+    let whites = svg.lines().filter(|line| line.starts_with("<rect x") && line.contains("#fff"));
+    whites
+        .map(|line| ["x", "y", "width", "height"].map(|name| number(line, name).unwrap()))
+        .collect()
+}
+
+#[test]
+fn insets_and_legends_share_the_corners() {
+    // The data leave the two corners to the right free.
+    let curve = Curve::new(vec![0.0, 0.1, 1.0], vec![0.0, 1.0, 0.5]).label("outer");
+    let inner = || panel("").with(Curve::new(vec![0.0, 1.0], vec![0.0, 1.0]));
+    let outer = || {
+        let mut outer = panel("").with(curve.clone());
+        outer.y = outer.y.range(-3.0, 4.0);
+        outer
+    };
+    for (inset, above) in [
+        (Inset::new(inner()), true),
+        (Inset::new(inner()).at(Corner::TopRight), true),
+        (Inset::new(inner()).at(Corner::BottomRight), false),
+        (Inset::new(inner()).place(0.5, 0.5, 0.5, 0.5), true),
+    ] {
+        let svg = Figure::single(outer().inset(inset)).to_svg();
+        let [inset, legend] = white_boxes(&svg)[..] else { panic!("{svg}") };
+        assert!(inset[0] > 200.0 && (inset[1] < 100.0) == above, "{inset:?}");
+        let apart = legend[0] + legend[2] < inset[0]
+            || legend[1] + legend[3] < inset[1]
+            || legend[1] > inset[1] + inset[3];
+        assert!(apart, "{inset:?} {legend:?}");
+    }
+}
+
+#[test]
+fn a_frame_made_smaller_by_its_neighbour_lets_its_legend_out() {
+    // One line, which the legend just clears in a frame of its own.
+    let low = |y: f64| {
+        let mut low = panel("").with(Curve::new(vec![0.0, 1.0], vec![y, y]).label("low"));
+        low.y = low.y.range(0.0, 1.0);
+        low.with(Curve::new(vec![0.0, 1.0], vec![0.05, 0.05]))
+    };
+    let full = Map::new(vec![0.0, 1.0], vec![0.0, 1.0], vec![0.0; 4]);
+    let border = Curve::new(vec![0.0, 1.0], vec![0.0, 1.0]).label("border");
+    let neighbour = panel("").with(full).with(border);
+    let inside = |figure: Figure| white_boxes(&figure.to_svg()).len();
+    assert_eq!(inside(Figure::single(low(0.863))), 1);
+    assert_eq!(inside(Figure::grid(vec![low(0.863), neighbour.clone()], 2)), 0);
+    assert_eq!(inside(Figure::grid(vec![low(0.5), neighbour], 2)), 1);
+}
+
+#[test]
+fn an_inset_is_a_smaller_panel() {
+    let inner = Panel::new("inner title", Axis::log("inner x"), Axis::linear("inner y"))
+        .with(Curve::new(vec![1e-3, 1.0], vec![0.0, 1.0]).label("inner curve"))
+        .with(VerticalLine::new(0.1).label("inner line"));
+    let outer = panel("").with(Curve::new(vec![0.0, 1.0], vec![0.0, 1.0]));
+    let svg = Figure::single(outer.inset(Inset::new(inner).size(0.6, 0.6))).to_svg();
+    let (outside, inside) = svg.split_once("scale(0.8)").unwrap();
+    for label in ["inner title", "inner x", "inner y", "inner curve", "inner line"] {
+        let label = format!(">{label}<");
+        assert!(inside.contains(&label) && !outside.contains(&label), "{label}");
+    }
+    assert!(outside.contains("id=\"clip0\"") && inside.contains("id=\"clip1\""));
+}
+
+/// Left end and width of the rectangles of a colour.
+fn boxes(svg: &str, color: Color) -> Vec<(f64, f64)> {
+    svg.lines()
+        .filter(|line| line.starts_with("<rect") && line.contains(&format!("fill=\"{color}\"")))
+        .filter_map(|line| Some((number(line, "x")?, number(line, "width")?)))
+        .collect()
+}
+
+#[test]
+fn spans_reach_the_edge_and_lie_behind_everything() {
+    let color = Color::Rgb(1, 2, 3);
+    let drawn = |x: Axis, from: f64, to: f64| {
+        let curve = Curve::new(vec![1.0, 100.0], vec![0.0, 1.0]);
+        let panel = Panel::new("", x.range(1.0, 100.0), Axis::linear("y")).with(curve);
+        let span = VerticalSpan::new(from, to).color(color).label("span");
+        Figure::single(panel.with(span)).to_svg()
+    };
+    let (below, above) = (f64::NEG_INFINITY, f64::INFINITY);
+    for axis in [Axis::linear("x"), Axis::log("x")] {
+        let whole = boxes(&drawn(axis.clone(), below, above), color)[0];
+        let low = boxes(&drawn(axis.clone(), 10.0, below), color)[0];
+        let high = boxes(&drawn(axis.clone(), 10.0, 1e9), color)[0];
+        assert_eq!(whole.0, low.0);
+        assert!((low.1 + high.1 - whole.1).abs() < 0.05, "{low:?} {high:?} {whole:?}");
+        assert!(boxes(&drawn(axis.clone(), f64::NAN, above), color).is_empty());
+        assert!(boxes(&drawn(axis.clone(), 200.0, above), color).is_empty());
+    }
+    let svg = drawn(Axis::linear("x"), 10.0, above);
+    assert!(svg.find(&color.to_string()) < svg.find("#e6e6e6"), "the grid is over the span");
+    assert_eq!(svg.matches(&color.to_string()).count(), 2, "one in the panel, one in the legend");
+}
+
+#[test]
+fn figures_of_one_page_share_no_ids() {
+    let ids = |svg: &str| -> Vec<String> {
+        let parts = svg.split(" id=\"").skip(1);
+        parts.filter_map(|part| Some(part.split('"').next()?.to_owned())).collect()
+    };
+    let pages = ["a", "b", "b 1"].map(|prefix| everything().to_inline_svg(prefix));
+    let all: Vec<String> = pages.iter().flat_map(|svg| ids(svg)).collect();
+    let different: BTreeSet<&String> = all.iter().collect();
+    assert_eq!((all.len(), different.len()), (9, 9), "{all:?}");
+    for svg in &pages {
+        assert!(ids(svg).iter().all(|id| svg.contains(&format!("url(#{id})"))));
+        resvg::usvg::roxmltree::Document::parse(svg).unwrap();
+    }
+}
+
+#[test]
+fn an_inline_figure_has_a_name_and_no_fixed_size() {
+    let head = |figure: &Figure| figure.to_inline_svg("f").lines().next().unwrap().to_owned();
+    let bare = everything();
+    let first = head(&Figure { title: None, ..bare.clone() });
+    assert!(first.contains(r#"role="img" aria-label="all layers; map""#), "{first}");
+    assert!(!first.contains(" width=") && !first.contains(" height="), "{first}");
+    assert!(first.contains("max-width:920px") && first.contains(r#"viewBox="0 0 920 340""#));
+    let odd = head(&bare.clone().title("q_{d} < \"1\" & more"));
+    assert!(odd.contains(r#"aria-label="q_d &lt; &quot;1&quot; &amp; more""#), "{odd}");
+    assert!(head(&Figure::single(panel(""))).contains(r#"aria-label="figure""#));
+
+    // But for the first line and the ids it is the same drawing.
+    let (alone, inline) = (bare.to_svg(), bare.to_inline_svg("f").replace("f-clip", "clip"));
+    assert!(alone.lines().skip(1).eq(inline.lines().skip(1)));
 }
 
 #[test]

@@ -89,13 +89,14 @@ pub(super) fn axes(svg: &mut Svg, prepared: &Prepared<'_>, frame: &Frame, x: &Ti
     let x_label = with_factor(&prepared.panel.x.label, x);
     if !x_label.is_empty() {
         let size = shrunk(&x_label, LABEL_SIZE, cell.width() - 20.0);
-        svg.text((middle, rect.bottom + 38.0), &x_label, size, Anchor::Middle);
+        svg.text((middle, rect.bottom + prepared.spacing.x_label), &x_label, size, Anchor::Middle);
     }
     let y_label = prepared.y_label();
     if !y_label.is_empty() {
         let size = shrunk(&y_label, LABEL_SIZE, cell.height() - 20.0);
         let tick = y.major.iter().map(|(_, label)| width(label, TICK_SIZE)).fold(0.0, f64::max);
-        svg.upright((rect.left - 18.0 - tick, 0.5 * (rect.top + rect.bottom)), &y_label, size);
+        let at = rect.left - prepared.spacing.y_label - tick;
+        svg.upright((at, 0.5 * (rect.top + rect.bottom)), &y_label, size);
     }
     let guides = vertical_labels(prepared.panel, frame, cell);
     let rows = rows(&guides);

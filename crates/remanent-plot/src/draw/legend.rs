@@ -1,6 +1,8 @@
 //! The legend: in the corner where it hides nothing, or else below the panel.
 
-use super::marks::{across, band_style, covered, line_style, marker, marker_style};
+use super::free::Taken;
+use super::inset;
+use super::marks::{band_style, curve_style, link_style, marker, marker_style, span_style};
 use super::prepare::Prepared;
 use super::{Frame, TICK_SIZE, TO_BASELINE};
 use crate::clip::{Point, Rect};
@@ -17,7 +19,7 @@ const KEY: f64 = 26.0;
 const GAP: f64 = 7.0;
 const PADDING: f64 = 6.0;
 /// Distance from the frame.
-const INSET: f64 = 8.0;
+const DISTANCE: f64 = 8.0;
 /// Distance of the columns of a legend below the panel.
 const COLUMN: f64 = 18.0;
 
@@ -53,32 +55,15 @@ fn size(entries: &[Entry<'_>]) -> (f64, f64) {
     (widest + 2.0 * PADDING, ROW * entries.len() as f64 + PADDING)
 }
 
-/// The best place inside the frame, with the number of samples of data it hides.
-fn best_place(prepared: &Prepared<'_>, frame: &Frame) -> (Rect, usize) {
-    let layers = prepared.panel.layers();
-    let data: Vec<Point> = layers.iter().flat_map(|layer| covered(layer, frame)).collect();
-    let guides: Vec<(Point, Point)> =
-        layers.iter().filter_map(|layer| across(layer, frame)).collect();
+/// The best place inside the frame, and whether it hides nothing there.
+fn best_place(prepared: &Prepared<'_>, frame: &Frame) -> (Rect, bool) {
+    let mut taken = Taken::by_layers(prepared.panel, frame);
+    inset::places(prepared.panel, frame, &mut taken);
     let (wide, high) = size(&prepared.entries);
-    let rect = &frame.rect;
-    let [left, right] = [rect.left + INSET, rect.right - INSET - wide];
-    let [top, bottom] = [rect.top + INSET, rect.bottom - INSET - high];
-    let place = |(x, y): Point| Rect { left: x, top: y, right: x + wide, bottom: y + high };
-    let cost = |place: &Rect| {
-        let near = place.grown(4.0);
-        let hidden = data.iter().filter(|&&point| near.contains(point)).count();
-        let crossed =
-            guides.iter().filter(|(a, b)| crate::clip::segment(*a, *b, &near).is_some()).count();
-        (hidden, crossed)
-    };
-    let corners = [(right, top), (left, top), (right, bottom), (left, bottom)].map(place);
-    let too_large = wide + 2.0 * INSET > rect.width() || high + 2.0 * INSET > rect.height();
-    let ((hidden, _), best) = corners
-        .map(|corner| (cost(&corner), corner))
-        .into_iter()
-        .min_by_key(|(cost, _)| *cost)
-        .unwrap_or(((0, 0), corners[0]));
-    (best, if too_large { usize::MAX } else { hidden })
+    let (best, hidden) = taken.best_corner(&frame.rect, (wide, high), DISTANCE);
+    let fits =
+        wide + 2.0 * DISTANCE <= frame.rect.width() && high + 2.0 * DISTANCE <= frame.rect.height();
+    (best, fits && hidden.is_harmless())
 }
 
 /// The entries in rows that fit the cell.
@@ -101,7 +86,7 @@ fn rows<'a, 'b>(entries: &'b [Entry<'a>], room: f64) -> Vec<Vec<&'b Entry<'a>>> 
 
 /// Rows of the legend below the panel; 0 if there is room inside.
 pub(super) fn rows_below(prepared: &Prepared<'_>, frame: &Frame, cell: &Rect) -> usize {
-    if prepared.entries.is_empty() || best_place(prepared, frame).1 == 0 {
+    if prepared.entries.is_empty() || best_place(prepared, frame).1 {
         return 0;
     }
     rows(&prepared.entries, cell.width() - 2.0 * PADDING).len()
@@ -156,21 +141,31 @@ fn draw_entry(svg: &mut Svg, entry: &Entry<'_>, (left, middle): Point) {
         let ground = Rect { left, top: middle - 6.0, right: left + KEY, bottom: middle + 6.0 };
         svg.rect(&ground, r##"fill="#5f6b7a" rx="2""##);
     }
+    let area = |svg: &mut Svg, style: &str| {
+        let (top, bottom, right) = (middle - 5.0, middle + 5.0, left + KEY);
+        let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
+        svg.path(&polyline(&corners, true), style);
+    };
+    let span = entry.layers.iter().find_map(|layer| match layer {
+        Layer::VerticalSpan(span) => Some(span),
+        _ => None,
+    });
+    if let Some(span) = span {
+        area(svg, &span_style(span.color));
+    }
     let band = entry.layers.iter().find_map(|layer| match layer {
         Layer::Band(band) => Some(band),
         _ => None,
     });
     if let Some(band) = band {
-        let (top, bottom, right) = (middle - 5.0, middle + 5.0, left + KEY);
-        let area = [(left, top), (right, top), (right, bottom), (left, bottom)];
-        svg.path(&polyline(&area, true), &band_style(band.color));
+        area(svg, &band_style(band.color));
     }
     let curve = entry.layers.iter().find_map(|layer| match layer {
         Layer::Curve(curve) => Some(curve),
         _ => None,
     });
     if let Some(curve) = curve {
-        svg.path(&line((left, middle), (left + KEY, middle)), &line_style(curve));
+        svg.path(&line((left, middle), (left + KEY, middle)), &curve_style(curve));
         if curve.markers {
             svg.path(&marker(Marker::Circle, centre, 2.4), &format!(r#"fill="{}""#, curve.color));
         }
@@ -180,11 +175,14 @@ fn draw_entry(svg: &mut Svg, entry: &Entry<'_>, (left, middle): Point) {
         _ => None,
     });
     if let Some(points) = points {
+        if let Some(style) = link_style(points) {
+            svg.path(&line((left, middle), (left + KEY, middle)), &style);
+        }
         if points.error.is_some() {
             let bar = line((centre.0, middle - 6.5), (centre.0, middle + 6.5));
             svg.path(&bar, &format!(r#"stroke="{}" stroke-width="1.2""#, points.color));
         }
-        svg.path(&marker(points.marker, centre, 3.4), &marker_style(points.marker, points.color));
+        svg.path(&marker(points.marker, centre, 3.4), &marker_style(points));
     }
     let at = (left + KEY + GAP, middle + TO_BASELINE * TICK_SIZE);
     svg.text(at, entry.label, TICK_SIZE, Anchor::Start);

@@ -1,20 +1,35 @@
-//! Curves, bands, points and lines across the panel.
+//! Curves, bands, points, shaded regions and lines across the panel.
 
 use super::Frame;
 use crate::clip::{self, Point, Rect};
 use crate::color::Color;
-use crate::layer::{Band, Curve, Layer, Points};
+use crate::layer::{Band, Curve, Layer, Points, VerticalSpan};
 use crate::panel::zip;
 use crate::style::{Dash, Marker};
 use crate::svg::{Svg, line, polyline};
 
 const BAND_OPACITY: f64 = 0.22;
+/// Fainter than a band, which is data.
+const SPAN_OPACITY: f64 = 0.13;
 const RADIUS: f64 = 3.4;
 const SMALL_RADIUS: f64 = 2.4;
+/// Width of the line that joins points.
+const LINK: f64 = 1.0;
 /// Half the width of the end of an error bar.
 const CAP: f64 = 3.0;
 /// Lines are cut this far outside the frame, beyond their own width.
 const BEYOND: f64 = 8.0;
+
+/// Draws what lies behind even the grid: shaded regions.
+pub(super) fn spans(svg: &mut Svg, layers: &[Layer], frame: &Frame) {
+    for layer in layers {
+        if let Layer::VerticalSpan(span) = layer
+            && let Some(area) = span_area(span, frame)
+        {
+            svg.rect(&area, &span_style(span.color));
+        }
+    }
+}
 
 /// Draws what is clipped to the frame: bands, lines across the panel, curves.
 pub(super) fn lines(svg: &mut Svg, layers: &[Layer], frame: &Frame) {
@@ -36,11 +51,16 @@ pub(super) fn lines(svg: &mut Svg, layers: &[Layer], frame: &Frame) {
         &format!(r#"fill="none" stroke="{}" stroke-width="1" stroke-dasharray="5 3""#, Color::GREY),
     );
     for layer in layers {
-        if let Layer::Curve(curve) = layer {
-            let pieces = curve_pieces(curve, frame);
-            let data: String = pieces.iter().map(|piece| polyline(piece, false)).collect();
-            svg.path(&data, &line_style(curve));
-        }
+        let (pieces, style) = match layer {
+            Layer::Curve(curve) => (curve_pieces(curve, frame), curve_style(curve)),
+            Layer::Points(points) => match link_style(points) {
+                Some(style) => (link_pieces(points, frame), style),
+                None => continue,
+            },
+            _ => continue,
+        };
+        let data: String = pieces.iter().map(|piece| polyline(piece, false)).collect();
+        svg.path(&data, &style);
     }
 }
 
@@ -63,7 +83,7 @@ pub(super) fn markers(svg: &mut Svg, layers: &[Layer], frame: &Frame) {
                 let data: String = visible(&points.x, &points.y, frame)
                     .map(|(_, at)| marker(points.marker, at, RADIUS))
                     .collect();
-                svg.path(&data, &marker_style(points.marker, points.color));
+                svg.path(&data, &marker_style(points));
             }
             _ => {}
         }
@@ -74,24 +94,37 @@ pub(super) fn band_style(color: Color) -> String {
     format!(r#"fill="{color}" fill-opacity="{BAND_OPACITY}""#)
 }
 
-pub(super) fn line_style(curve: &Curve) -> String {
-    let width = curve.width;
-    let broken = match curve.dash {
+pub(super) fn span_style(color: Color) -> String {
+    format!(r#"fill="{color}" fill-opacity="{SPAN_OPACITY}""#)
+}
+
+pub(super) fn curve_style(curve: &Curve) -> String {
+    line_style(curve.color, curve.width, curve.dash)
+}
+
+/// The look of the line that joins points, if they have one.
+pub(super) fn link_style(points: &Points) -> Option<String> {
+    Some(line_style(points.color, LINK, points.line?))
+}
+
+fn line_style(color: Color, width: f64, dash: Dash) -> String {
+    let broken = match dash {
         Dash::Solid => r#" stroke-linecap="round""#.to_owned(),
         Dash::Dashed => {
             format!(r#" stroke-dasharray="{} {}""#, 2.0 + 2.2 * width, 1.0 + 1.4 * width)
         }
         Dash::Dotted => format!(r#" stroke-dasharray="{} {}""#, width, 1.5 * width),
     };
-    let color = curve.color;
     format!(
         r#"fill="none" stroke="{color}" stroke-width="{width}" stroke-linejoin="round"{broken}"#
     )
 }
 
-pub(super) fn marker_style(marker: Marker, color: Color) -> String {
-    match marker {
+pub(super) fn marker_style(points: &Points) -> String {
+    let color = points.color;
+    match points.marker {
         Marker::Cross => format!(r#"fill="none" stroke="{color}" stroke-width="1.6""#),
+        _ if points.hollow => format!(r##"fill="#fff" stroke="{color}" stroke-width="1.3""##),
         _ => format!(r##"fill="{color}" stroke="#fff" stroke-width="0.6""##),
     }
 }
@@ -175,8 +208,17 @@ fn runs(points: impl Iterator<Item = Option<Point>>) -> Vec<Vec<Point>> {
 
 /// The pieces of a curve between its gaps, cut to the neighbourhood of the frame.
 pub(super) fn curve_pieces(curve: &Curve, frame: &Frame) -> Vec<Vec<Point>> {
-    let rect = frame.rect.grown(BEYOND + curve.width);
-    let whole = runs(zip(&curve.x, &curve.y).map(|(x, y)| frame.point(x, y)));
+    line_pieces(&curve.x, &curve.y, curve.width, frame)
+}
+
+/// The same of the line that joins points.
+fn link_pieces(points: &Points, frame: &Frame) -> Vec<Vec<Point>> {
+    line_pieces(&points.x, &points.y, LINK, frame)
+}
+
+fn line_pieces(x: &[f64], y: &[f64], width: f64, frame: &Frame) -> Vec<Vec<Point>> {
+    let rect = frame.rect.grown(BEYOND + width);
+    let whole = runs(zip(x, y).map(|(x, y)| frame.point(x, y)));
     whole.iter().flat_map(|run| clip::polyline(run, &rect)).collect()
 }
 
@@ -205,6 +247,19 @@ pub(super) fn band_areas(band: &Band, frame: &Frame) -> Vec<Vec<Point>> {
         .collect()
 }
 
+/// The part of a shaded region inside the frame, if there is one.
+fn span_area(span: &VerticalSpan, frame: &Frame) -> Option<Rect> {
+    let place = |end: f64| {
+        let place = frame.x.place(end);
+        // Infinite, or below every value of a logarithmic axis.
+        let place = if place.is_finite() { place } else { f64::from(u8::from(end > 0.0)) };
+        (!end.is_nan()).then_some(place.clamp(0.0, 1.0))
+    };
+    let (from, to) = (place(span.from)?, place(span.to)?);
+    let (left, right) = (frame.x_at(from.min(to)), frame.x_at(from.max(to)));
+    (left < right).then_some(Rect { left, right, ..frame.rect })
+}
+
 /// The ends of a line across the panel, if it is one and inside.
 pub(super) fn across(layer: &Layer, frame: &Frame) -> Option<(Point, Point)> {
     let rect = &frame.rect;
@@ -229,14 +284,16 @@ pub(super) fn covered(layer: &Layer, frame: &Frame) -> Vec<Point> {
             let pieces = curve_pieces(curve, frame);
             pieces.iter().flat_map(|piece| spread(piece)).collect()
         }
-        Layer::Points(points) => visible(&points.x, &points.y, frame)
-            .flat_map(|(index, at)| {
+        Layer::Points(points) => {
+            let bars = visible(&points.x, &points.y, frame).flat_map(|(index, at)| {
                 let error = points.error.as_ref().map_or(0.0, |error| error[index]);
                 let end = |value: f64| frame.point(points.x[index], value).unwrap_or(at);
                 let y = points.y[index];
                 spread(&[end(y - error), at, end(y + error)])
-            })
-            .collect(),
+            });
+            let links = if points.line.is_some() { link_pieces(points, frame) } else { Vec::new() };
+            bars.chain(links.iter().flat_map(|piece| spread(piece))).collect()
+        }
         Layer::Band(band) => {
             band_areas(band, frame).iter().flat_map(|area| filling(area)).collect()
         }
@@ -246,7 +303,7 @@ pub(super) fn covered(layer: &Layer, frame: &Frame) -> Vec<Point> {
             (frame.rect.right, frame.rect.top),
             (frame.rect.left, frame.rect.bottom),
         ]),
-        Layer::VerticalLine(_) | Layer::HorizontalLine(_) => Vec::new(),
+        Layer::VerticalLine(_) | Layer::VerticalSpan(_) | Layer::HorizontalLine(_) => Vec::new(),
     }
 }
 

@@ -5,7 +5,9 @@
 //! each the largest of their margins, and every panel is drawn in its frame.
 
 mod axes;
+mod free;
 mod heat;
+mod inset;
 mod legend;
 mod marks;
 mod prepare;
@@ -53,6 +55,7 @@ pub(crate) fn panel(svg: &mut Svg, prepared: &Prepared<'_>, cell: &Rect, margins
     let frame = prepared.frame(cell, margins);
     let has_map = prepared.colors.is_some();
     let x_ticks = prepared.x_ticks(&frame);
+    marks::spans(svg, prepared.panel.layers(), &frame);
     if !has_map {
         axes::grid(svg, &frame, &x_ticks, &prepared.y_ticks);
     }
@@ -75,5 +78,6 @@ pub(crate) fn panel(svg: &mut Svg, prepared: &Prepared<'_>, cell: &Rect, margins
     if !prepared.data {
         axes::no_data(svg, &frame.rect);
     }
+    inset::draw(svg, prepared.panel, &frame);
     legend::draw(svg, prepared, &frame, cell);
 }
