@@ -143,7 +143,7 @@ pub fn show_error(results: &Results) -> Option<Shown> {
     let mut inset = Panel::new("", Axis::log("α").range(FIT_FROM, FIT_TO), Axis::log("ε"));
     inset.push(Curve::new(x.clone(), x.iter().map(|&alpha| published(alpha)).collect()).color(Color::Palette(1)).dash(Dash::Dashed));
     inset.push(Curve::new(x, y).color(color));
-    panel.inset(Inset::new(inset).place(0.60, 0.52, 0.38, 0.44));
+    panel.push_inset(Inset::new(inset).place(0.60, 0.52, 0.38, 0.44));
 
     let exponents = local_exponents(good);
     let mut slopes = Panel::new("local exponent −d ln ε/d ln α", Axis::linear("α"), Axis::linear("exponent").lower(0.0));

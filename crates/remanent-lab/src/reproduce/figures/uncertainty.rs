@@ -35,7 +35,7 @@ pub fn show(results: &Results) -> Option<Shown> {
             ]);
         }
     }
-    panel.inset(Inset::new(inset).place(0.42, 0.40, 0.55, 0.50));
+    panel.push_inset(Inset::new(inset).place(0.42, 0.40, 0.55, 0.50));
 
     let ends = |index: usize| Some((epochs.first()?.uncertainty[index].mean, epochs.last()?.uncertainty[index].mean));
     let falls: Vec<(f64, f64)> = (0..layers).map(ends).collect::<Option<_>>()?;
