@@ -124,8 +124,13 @@ impl ExperimentArguments {
             self.preview(&directory, kind, config, cells)?;
             return Ok(None);
         }
-        let place =
-            Place { directory: &directory, kind, config, fresh: self.fresh, every: self.checkpoint_every };
+        let place = Place {
+            directory: &directory,
+            kind,
+            config,
+            fresh: self.fresh,
+            every: self.checkpoint_every,
+        };
         place.run(cells, quiet).map(Some)
     }
 

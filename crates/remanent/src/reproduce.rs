@@ -9,7 +9,7 @@ use clap::Args;
 use remanent_lab::report::{Exhibit, Machine, Report};
 use remanent_lab::reproduce::{self, Batch, Batches, Experiment, Records, Work};
 use remanent_lab::training::{Material, Training};
-use remanent_lab::{Cell, CHECKPOINT_EVERY, Store, atomic};
+use remanent_lab::{CHECKPOINT_EVERY, Cell, Store, atomic};
 use remanent_plot::{Figure, Table};
 use serde_json::{Value, json};
 
@@ -76,7 +76,9 @@ impl Reproduce {
     /// Runs it.
     pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
         let start = Instant::now();
-        output::usage(self.seeds != Some(0), || "--seeds 0 is out of range: it must be at least 1".into())?;
+        output::usage(self.seeds != Some(0), || {
+            "--seeds 0 is out of range: it must be at least 1".into()
+        })?;
         let entries = reproduce::select(&self.figures)?;
         let works: Vec<Work> = entries
             .into_iter()
@@ -143,10 +145,16 @@ impl Reproduce {
         Ok(by_work.iter().map(|own| loaded.by_ref().take(own.len()).collect()).collect())
     }
 
-    fn compute(&self, works: &[Work], batches: &Batches, quiet: bool) -> anyhow::Result<Vec<Records>> {
+    fn compute(
+        &self,
+        works: &[Work],
+        batches: &Batches,
+        quiet: bool,
+    ) -> anyhow::Result<Vec<Records>> {
         let mut records: Vec<Records> = works.iter().map(|_| Records::default()).collect();
         let stage = Stage { arguments: self, quiet };
-        stage.run("theory", &batches.theory, &mut records, |own, record| own.theory.push(record))?;
+        stage
+            .run("theory", &batches.theory, &mut records, |own, record| own.theory.push(record))?;
         stage.run("bound", &batches.bound, &mut records, |own, record| own.bound.push(record))?;
         stage.run("simulate", &batches.simulate, &mut records, |own, record| {
             own.simulate.push(record);
@@ -177,7 +185,8 @@ impl Reproduce {
             Format::Table => table.to_text(4),
             Format::Csv => table.to_csv(),
             Format::Json => {
-                let rows = works.iter().zip(&costs).map(|(work, cost)| cost.json(work.entry.id, threads));
+                let rows =
+                    works.iter().zip(&costs).map(|(work, cost)| cost.json(work.entry.id, threads));
                 format!("{}\n", serde_json::to_string_pretty(&rows.collect::<Vec<_>>())?)
             }
         };
@@ -187,7 +196,12 @@ impl Reproduce {
 
     /// Adds what the cells of one kind would cost. A cell that several figures share is counted for
     /// the first.
-    fn survey<C: Cell>(&self, kind: &str, batch: &Batch<C>, costs: &mut [Cost]) -> anyhow::Result<()> {
+    fn survey<C: Cell>(
+        &self,
+        kind: &str,
+        batch: &Batch<C>,
+        costs: &mut [Cost],
+    ) -> anyhow::Result<()> {
         let directory = self.out.join(kind);
         let survey = Store::survey(&directory, kind, &marker(), self.fresh, &batch.cells)?;
         for &owner in &batch.owners {

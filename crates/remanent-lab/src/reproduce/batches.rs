@@ -97,7 +97,8 @@ impl<'a> Batches<'a> {
             match &work.experiment {
                 Experiment::Theory => {}
                 Experiment::Bound(studies) => studies.iter().for_each(|study| {
-                    trials().for_each(|trial| batches.bound.push(owner, BoundTrial { study, trial }));
+                    trials()
+                        .for_each(|trial| batches.bound.push(owner, BoundTrial { study, trial }));
                 }),
                 Experiment::Simulate(simulations) => simulations.iter().for_each(|simulation| {
                     trials().for_each(|trial| {

@@ -51,122 +51,200 @@ macro_rules! entry {
 /// All figures, in the order of the report.
 pub static CATALOGUE: [Entry; 26] = [
     entry!(
-        "1", "1", "expected log-likelihood and its upper bound", bound::show,
+        "1",
+        "1",
+        "expected log-likelihood and its upper bound",
+        bound::show,
         "The upper bound ln E P, which is maximised instead of the expected log-likelihood, can be tight: \
          for ten weights and ten examples both go together."
     ),
     entry!(
-        "2a", "2a", "learning curves of one task", one_task::show,
+        "2a",
+        "2a",
+        "learning curves of one task",
+        one_task::show,
         "With more examples the single task is learned better."
     ),
     entry!(
-        "2b", "2b", "error of the first of two unrelated tasks", two_tasks::show_first,
+        "2b",
+        "2b",
+        "error of the first of two unrelated tasks",
+        two_tasks::show_first,
         "When the task changes the error of the first task rises and then settles at a stable value; \
          traditional SGD forgets more."
     ),
     entry!(
-        "2c", "2b", "error of the second of two unrelated tasks", two_tasks::show_second,
+        "2c",
+        "2b",
+        "error of the second of two unrelated tasks",
+        two_tasks::show_second,
         "The error of the second task falls, the lower the more examples there are, but not to the level \
          of the task learned in isolation."
     ),
     entry!(
-        "2d", "2d", "overlap with what both teachers share", two_tasks::show_overlap,
+        "2d",
+        "2d",
+        "overlap with what both teachers share",
+        two_tasks::show_overlap,
         "Without the KL term the overlap with the common part of both teachers falls more sharply and then \
          rises more rapidly; with it the overlap changes slowly and stays lower."
     ),
     entry!(
-        "3a", "3a", "order parameters of the first task", order_parameters::show,
+        "3a",
+        "3a",
+        "order parameters of the first task",
+        order_parameters::show,
         "With more examples the space of weights shrinks down to a single point, the teacher: q_d, q_0 and \
          r grow smoothly to one."
     ),
     entry!(
-        "3b", "3b", "error against α", one_task::show_error,
+        "3b",
+        "3b",
+        "error against α",
+        one_task::show_error,
         "SGD follows the theory; the transition to perfect generalisation at α ≈ 1.7 is continuous, and \
          beyond it the error falls as a power law with an exponent of about 13.1."
     ),
     entry!(
-        "3c", "3c", "convergence time", convergence_time::show,
+        "3c",
+        "3c",
+        "convergence time",
+        convergence_time::show,
         "The time that gradient descent needs to converge peaks at α ≈ 1.7."
     ),
     entry!(
-        "3d", "3d", "error against q_⋆", norm::show,
+        "3d",
+        "3d",
+        "error against q_⋆",
+        norm::show,
         "At the same norm q_⋆ slow SGD and the equilibrium theory (published at β = 5) are comparable."
     ),
     entry!(
-        "4a", "4a", "error of task 2 against α_2, γ = 1", data_of_task_two::show_second,
+        "4a",
+        "4a",
+        "error of task 2 against α_2, γ = 1",
+        data_of_task_two::show_second,
         "Similar tasks make the second task easier, opposed ones harder; gradient descent agrees with the \
          theory except around the transition."
     ),
     entry!(
-        "4b", "4a", "error of task 1 against α_2, γ = 1", data_of_task_two::show_first,
+        "4b",
+        "4a",
+        "error of task 1 against α_2, γ = 1",
+        data_of_task_two::show_first,
         "The error of the first task rises as the second is learned, as far as the tasks are not alike; \
          gradient descent agrees with the theory."
     ),
     entry!(
-        "4c", "4c", "error of task 2 against α_2, γ = 0.1", data_of_task_two::show_second_weakly,
+        "4c",
+        "4c",
+        "error of task 2 against α_2, γ = 0.1",
+        data_of_task_two::show_second_weakly,
         "With a tenth of the KL term the second task is learned with less data, and the critical α_2 \
          changes."
     ),
     entry!(
-        "4d", "4c", "error of task 1 against α_2, γ = 0.1", data_of_task_two::show_first_weakly,
+        "4d",
+        "4c",
+        "error of task 1 against α_2, γ = 0.1",
+        data_of_task_two::show_first_weakly,
         "With a tenth of the KL term the memory of the first task is strongly degraded."
     ),
     entry!(
-        "5a", "5a", "time course, r_0 = 0.6, α = 3 and 3", time_course::show,
+        "5a",
+        "5a",
+        "time course, r_0 = 0.6, α = 3 and 3",
+        time_course::show,
         "Predictions of the theory and the training of large perceptrons are in excellent agreement."
     ),
     entry!(
-        "5b", "5b", "time course, r_0 = 0.5, α = 4 and 3", time_course::show,
+        "5b",
+        "5b",
+        "time course, r_0 = 0.5, α = 4 and 3",
+        time_course::show,
         "Predictions of the theory and the training of large perceptrons are in excellent agreement."
     ),
     entry!(
-        "6", "6", "MNIST and Fashion-MNIST, both orders", sequences::show,
+        "6",
+        "6",
+        "MNIST and Fashion-MNIST, both orders",
+        sequences::show,
         "In both orders variational continual learning forgets less and learns the new task better than \
          metaplasticity."
     ),
     entry!(
-        "7a", "7a", "permuted MNIST, variational continual learning", permuted::show_variational,
+        "7a",
+        "7a",
+        "permuted MNIST, variational continual learning",
+        permuted::show_variational,
         "Networks trained by variational continual learning learn five permuted tasks well and forget \
          little."
     ),
     entry!(
-        "7b", "7b", "permuted MNIST, metaplasticity", permuted::show_metaplasticity,
+        "7b",
+        "7b",
+        "permuted MNIST, metaplasticity",
+        permuted::show_metaplasticity,
         "Metaplasticity learns the five tasks less well and forgets more than variational continual \
          learning."
     ),
     entry!(
-        "8", "7a", "uncertainty of each layer", uncertainty::show,
+        "8",
+        "7a",
+        "uncertainty of each layer",
+        uncertainty::show,
         "The mean uncertainty falls during continual learning, rises a little after each change of task and \
          falls again; the last layer keeps the lowest."
     ),
     entry!(
-        "B1", "B1", "branches and phase diagram", phases::show,
+        "B1",
+        "B1",
+        "branches and phase diagram",
+        phases::show,
         "Which solutions do the equations have at β = 20, where do they exchange stability, where is \
          replica symmetry broken, and how does all that depend on β?"
     ),
     entry!(
-        "B2", "B2", "forgetting over ten tasks", chain_of_tasks::show,
+        "B2",
+        "B2",
+        "forgetting over ten tasks",
+        chain_of_tasks::show,
         "Does the theory, continued from two tasks to ten, predict what perceptrons remember?"
     ),
     entry!(
-        "B3", "B3", "how strongly to protect the old task", gamma::show,
+        "B3",
+        "B3",
+        "how strongly to protect the old task",
+        gamma::show,
         "Is the factor γ that the theory recommends the one that simulations find best?"
     ),
     entry!(
-        "B4", "B4", "the theory's own ensemble, sampled", ensemble::show,
+        "B4",
+        "B4",
+        "the theory's own ensemble, sampled",
+        ensemble::show,
         "Are the equations right: do samples of the ensemble they describe agree with them?"
     ),
     entry!(
-        "B5", "B5", "binary networks of every learner", binary::show,
+        "B5",
+        "B5",
+        "binary networks of every learner",
+        binary::show,
         "What is left of each learner if the network is really binary: accuracy, calibration, and the \
          recognition of images of no task?"
     ),
     entry!(
-        "B6", "B6", "a uniform prior for the first task", prior::show,
+        "B6",
+        "B6",
+        "a uniform prior for the first task",
+        prior::show,
         "The paper remarks that with a uniform prior learning is similar but needs more data: is that so?"
     ),
     entry!(
-        "B7", "B7", "the limit of low temperature", limit::show,
+        "B7",
+        "B7",
+        "the limit of low temperature",
+        limit::show,
         "Is perfect generalisation reached as β grows, is the transition continuous, and where is the \
          replica-symmetric answer not to be trusted?"
     ),

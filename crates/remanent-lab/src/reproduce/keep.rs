@@ -178,7 +178,8 @@ pub fn reproducibility(all: &[Kept]) -> String {
 
 /// The table of verdicts.
 fn glance(all: &[Kept], folder: &str) -> String {
-    let mut text = String::from("| figure | what it shows | verdict | size | time |\n|---|---|---|---|---|\n");
+    let mut text =
+        String::from("| figure | what it shows | verdict | size | time |\n|---|---|---|---|---|\n");
     for kept in all {
         let size = kept.size.split(" (full size").next().unwrap_or_default();
         let size = if kept.reduced { format!("reduced: {size}") } else { size.to_owned() };

@@ -84,8 +84,7 @@ impl Results {
             Experiment::Simulate(simulations) => {
                 let trials = records.simulate.chunks(seeds);
                 for ((case, simulation), trials) in cases.zip(simulations).zip(trials) {
-                    let summary =
-                        simulation::summarise(trials).ok_or_else(|| incomplete(case))?;
+                    let summary = simulation::summarise(trials).ok_or_else(|| incomplete(case))?;
                     let (case, simulation) = (case.clone(), simulation.clone());
                     results.simulated.push(Simulated { case, simulation, summary });
                 }

@@ -36,7 +36,8 @@ fn scatter(
     x: impl Fn(&Trained) -> Option<Mean>,
     y: impl Fn(&Trained) -> Option<Mean>,
 ) {
-    let markers = [Marker::Circle, Marker::Square, Marker::Diamond, Marker::Triangle, Marker::Cross];
+    let markers =
+        [Marker::Circle, Marker::Square, Marker::Diamond, Marker::Triangle, Marker::Cross];
     for (index, case) in cases.iter().enumerate() {
         let (Some(x), Some(y)) = (x(case), y(case)) else { continue };
         panel.push(
@@ -52,7 +53,8 @@ fn scatter(
 /// Draws and judges it.
 pub fn show(results: &Results) -> Option<Shown> {
     let cases = &results.trained;
-    let accuracy = |predictor: Predictor| move |case: &Trained| Some(asked(case, predictor)?.average_accuracy);
+    let accuracy =
+        |predictor: Predictor| move |case: &Trained| Some(asked(case, predictor)?.average_accuracy);
     let mut binary = Panel::new(
         "binary against stochastic test",
         Axis::linear("accuracy, stochastic pass"),
@@ -62,7 +64,12 @@ pub fn show(results: &Results) -> Option<Shown> {
         cases.iter().filter_map(accuracy(Predictor::Stochastic)).map(|mean| mean.mean).collect();
     let low = ends.iter().copied().fold(f64::INFINITY, f64::min);
     let high = ends.iter().copied().fold(0.0, f64::max);
-    binary.push(Curve::new(vec![low, high], vec![low, high]).color(Color::GREY).dash(Dash::Dotted).width(1.0));
+    binary.push(
+        Curve::new(vec![low, high], vec![low, high])
+            .color(Color::GREY)
+            .dash(Dash::Dotted)
+            .width(1.0),
+    );
     scatter(&mut binary, cases, accuracy(Predictor::Stochastic), accuracy(Predictor::Hard));
     let mut calibration = Panel::new(
         "calibration of sampled binary networks",
@@ -80,7 +87,15 @@ pub fn show(results: &Results) -> Option<Shown> {
     scatter(&mut unknown, cases, accuracy(Predictor::Sampled), area);
 
     let mut table = Table::new([
-        "learner", "predictor", "accuracy", "accuracy_se", "forgetting", "nll", "ece", "ood_auc", "trials",
+        "learner",
+        "predictor",
+        "accuracy",
+        "accuracy_se",
+        "forgetting",
+        "nll",
+        "ece",
+        "ood_auc",
+        "trials",
     ]);
     for case in cases {
         for (predictor, summary) in &case.summary.predictors {
@@ -101,7 +116,10 @@ pub fn show(results: &Results) -> Option<Shown> {
         Some(accuracy(Predictor::Stochastic)(case)?.mean - accuracy(Predictor::Hard)(case)?.mean)
     };
     let paper = cases.iter().find(|case| name(case) == "VCL, the paper's")?;
-    let worst = cases.iter().filter_map(|case| Some((lost(case)?, name(case)))).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let worst = cases
+        .iter()
+        .filter_map(|case| Some((lost(case)?, name(case))))
+        .max_by(|a, b| a.0.total_cmp(&b.0))?;
     // All tasks at once is no rival: it sees what the others have to remember.
     let rivals = || cases.iter().filter(|case| case.training.parameters.learner != Learner::Joint);
     let best = |of: &dyn Fn(&Trained) -> Option<f64>| {
@@ -112,12 +130,29 @@ pub fn show(results: &Results) -> Option<Shown> {
     let recognised = best(&|case| Some(area(case)?.mean));
     let mut checks = vec![
         decides(
-            format!("the paper's algorithm keeps its accuracy as a hard binary network: it loses {} (at most {})", percent(lost(paper)?), percent(LOSS)),
+            format!(
+                "the paper's algorithm keeps its accuracy as a hard binary network: it loses {} (at most {})",
+                percent(lost(paper)?),
+                percent(LOSS)
+            ),
             lost(paper)? <= LOSS,
         ),
-        also(format!("so does every learner (the worst, {}, loses {})", worst.1, percent(worst.0)), worst.0 <= LOSS),
-        also(format!("variational learning is the most accurate as a hard network (best: {}, {})", most.1, percent(most.0)), is_variational(most.1)),
-        also(format!("it is the best calibrated (best: {}, {:.3})", calibrated.1, -calibrated.0), is_variational(calibrated.1)),
+        also(
+            format!("so does every learner (the worst, {}, loses {})", worst.1, percent(worst.0)),
+            worst.0 <= LOSS,
+        ),
+        also(
+            format!(
+                "variational learning is the most accurate as a hard network (best: {}, {})",
+                most.1,
+                percent(most.0)
+            ),
+            is_variational(most.1),
+        ),
+        also(
+            format!("it is the best calibrated (best: {}, {:.3})", calibrated.1, -calibrated.0),
+            is_variational(calibrated.1),
+        ),
     ];
     if let Some((value, name)) = recognised {
         checks.push(also(
@@ -127,7 +162,9 @@ pub fn show(results: &Results) -> Option<Shown> {
     }
     let hard: Vec<String> = cases
         .iter()
-        .filter_map(|case| Some(format!("{} {}", name(case), percent_of(&accuracy(Predictor::Hard)(case)?))))
+        .filter_map(|case| {
+            Some(format!("{} {}", name(case), percent_of(&accuracy(Predictor::Hard)(case)?)))
+        })
         .collect();
     Some(Shown {
         figure: Figure::grid(vec![binary, calibration, unknown], 2),

@@ -18,7 +18,9 @@ pub fn show(results: &Results) -> Option<Shown> {
     let gap = last.gap.mean;
     let checks = vec![
         decides(
-            format!("in no trial and epoch is the bound below the expected log-likelihood (smallest gap {least:.2e})"),
+            format!(
+                "in no trial and epoch is the bound below the expected log-likelihood (smallest gap {least:.2e})"
+            ),
             least >= -1e-9,
         ),
         decides(

@@ -20,7 +20,9 @@ impl Side<'_> {
     /// The error on one task (from 0) after another (from 1): simulation and theory.
     fn error(&self, after: usize, task: usize) -> Option<&Comparison> {
         let quantity = format!("eps.{}", task + 1);
-        let same = |c: &&Comparison| c.against == self.against && c.task == after && c.quantity == quantity;
+        let same = |c: &&Comparison| {
+            c.against == self.against && c.task == after && c.quantity == quantity
+        };
         self.comparison.iter().find(same)
     }
 }
@@ -31,7 +33,9 @@ pub fn show(results: &Results) -> Option<Shown> {
         .simulated
         .iter()
         .map(|case| {
-            let comparison = simulation::compare(&case.simulation, &case.summary, TheoryChoice::default()).ok()?;
+            let comparison =
+                simulation::compare(&case.simulation, &case.summary, TheoryChoice::default())
+                    .ok()?;
             let (against, name) = match case.simulation.learner {
                 Learner::Boltzmann(_) => (Against::Ensemble, "sampled"),
                 Learner::Gradient(_) => (Against::Constrained, "SGD"),
@@ -40,14 +44,23 @@ pub fn show(results: &Results) -> Option<Shown> {
         })
         .collect::<Option<_>>()?;
     let tasks = sides.first()?.case.summary.ends.len();
-    let mut ages = Panel::new("error on each task after the last", Axis::linear("task"), Axis::linear("ε").range(0.0, 0.55));
-    let mut first = Panel::new("error on some tasks after each task", Axis::linear("after task"), Axis::linear("ε").range(0.0, 0.55));
+    let mut ages = Panel::new(
+        "error on each task after the last",
+        Axis::linear("task"),
+        Axis::linear("ε").range(0.0, 0.55),
+    );
+    let mut first = Panel::new(
+        "error on some tasks after each task",
+        Axis::linear("after task"),
+        Axis::linear("ε").range(0.0, 0.55),
+    );
     let mut table = Table::new(["learner", "after_task", "task", "eps", "eps_se", "theory"]);
     let (mut apart, mut signed) = (Vec::new(), Vec::new());
     for (index, side) in sides.iter().enumerate() {
         let color = Color::Palette(index);
         let marker = if index == 0 { Marker::Circle } else { Marker::Diamond };
-        let at_end: Vec<&Comparison> = (0..tasks).filter_map(|task| side.error(tasks, task)).collect();
+        let at_end: Vec<&Comparison> =
+            (0..tasks).filter_map(|task| side.error(tasks, task)).collect();
         let x: Vec<f64> = (1..=at_end.len()).map(|task| task as f64).collect();
         ages.push(
             Points::new(x.clone(), at_end.iter().map(|c| c.simulation).collect())
@@ -57,10 +70,15 @@ pub fn show(results: &Results) -> Option<Shown> {
                 .color(color),
         );
         let theory = if index == 0 { "theory" } else { "theory at its q_⋆" };
-        ages.push(Curve::new(x, at_end.iter().map(|c| c.theory.unwrap_or(f64::NAN)).collect()).label(theory).color(color));
+        ages.push(
+            Curve::new(x, at_end.iter().map(|c| c.theory.unwrap_or(f64::NAN)).collect())
+                .label(theory)
+                .color(color),
+        );
         for (number, task) in [0, tasks / 2].into_iter().enumerate() {
-            let found: Vec<(f64, &Comparison)> =
-                (1..=tasks).filter_map(|after| Some((after as f64, side.error(after, task)?))).collect();
+            let found: Vec<(f64, &Comparison)> = (1..=tasks)
+                .filter_map(|after| Some((after as f64, side.error(after, task)?)))
+                .collect();
             let x: Vec<f64> = found.iter().map(|f| f.0).collect();
             let color = Color::Palette(index + 2 * number);
             first.push(
@@ -69,7 +87,10 @@ pub fn show(results: &Results) -> Option<Shown> {
                     .marker(marker)
                     .color(color),
             );
-            first.push(Curve::new(x, found.iter().map(|f| f.1.theory.unwrap_or(f64::NAN)).collect()).color(color));
+            first.push(
+                Curve::new(x, found.iter().map(|f| f.1.theory.unwrap_or(f64::NAN)).collect())
+                    .color(color),
+            );
         }
         let mut differences = Vec::new();
         for after in 1..=tasks {
@@ -96,14 +117,24 @@ pub fn show(results: &Results) -> Option<Shown> {
     let newest = sampled.error(tasks, tasks - 1)?;
     let mut checks = vec![
         decides(
-            format!("samples and theory differ by {} (root mean square over all tasks and times), less than {AGREES}", error(signed[0])),
+            format!(
+                "samples and theory differ by {} (root mean square over all tasks and times), less than {AGREES}",
+                error(signed[0])
+            ),
             signed[0] <= AGREES,
         ),
-        also(format!("nowhere do they differ by more than 0.05 ({})", error(apart[0])), apart[0] <= 0.05),
+        also(
+            format!("nowhere do they differ by more than 0.05 ({})", error(apart[0])),
+            apart[0] <= 0.05,
+        ),
     ];
     if let (Some(rms), Some(worst)) = (signed.get(1), apart.get(1)) {
         checks.push(also(
-            format!("SGD and the theory at its q_⋆ differ by {} (at most {})", error(*rms), error(*worst)),
+            format!(
+                "SGD and the theory at its q_⋆ differ by {} (at most {})",
+                error(*rms),
+                error(*worst)
+            ),
             *rms <= AGREES,
         ));
     }

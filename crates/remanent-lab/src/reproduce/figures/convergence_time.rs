@@ -26,12 +26,20 @@ pub fn show(results: &Results) -> Option<Shown> {
     let unconverged: usize = rows.iter().map(|row| row.not_converged).sum();
     let perfect = rows.iter().find(|row| row.eps.mean < 0.01).map(|row| row.alpha);
     let checks = vec![
-        decides(format!("the peak, at α = {alpha:.2}, is within {NEAR} of {PEAK}"), (alpha - PEAK).abs() <= NEAR),
         decides(
-            format!("it is a peak: {time:.0} steps there, {first:.0} and {last:.0} at the ends of the range"),
+            format!("the peak, at α = {alpha:.2}, is within {NEAR} of {PEAK}"),
+            (alpha - PEAK).abs() <= NEAR,
+        ),
+        decides(
+            format!(
+                "it is a peak: {time:.0} steps there, {first:.0} and {last:.0} at the ends of the range"
+            ),
             time > 1.2 * first && time > 1.2 * last,
         ),
-        also(format!("every trial converges within the limit ({unconverged} do not)"), unconverged == 0),
+        also(
+            format!("every trial converges within the limit ({unconverged} do not)"),
+            unconverged == 0,
+        ),
     ];
     let reach = match perfect {
         Some(alpha) => format!("the error at the end is below 0.01 from α = {alpha:.2} on"),
@@ -40,7 +48,9 @@ pub fn show(results: &Results) -> Option<Shown> {
     Some(Shown {
         figure: convergence::figure(rows, None),
         table: convergence::table(rows),
-        found: format!("The convergence time peaks at α = {alpha:.2}, with {time:.0} steps; {reach}."),
+        found: format!(
+            "The convergence time peaks at α = {alpha:.2}, with {time:.0} steps; {reach}."
+        ),
         checks,
         notes: vec!["The peak is that of the mean over three neighbouring α.".into()],
     })

@@ -1,7 +1,7 @@
 //! Figure 4: the errors of two tasks against the amount of data of the second.
 
 use remanent_math::statistics::Summary;
-use remanent_plot::{Axis, Color, Curve, Dash, Figure, Panel, Points, Table};
+use remanent_plot::{Axis, Cell, Color, Curve, Dash, Figure, Panel, Points, Table};
 
 use super::words::{also, decides, error, list};
 use crate::report::Check;
@@ -50,14 +50,18 @@ fn similarities(results: &Results) -> Vec<f64> {
 
 /// The theory's points of one similarity, by rising α_2.
 fn line(points: &[ChainPoint], r: f64) -> Vec<&ChainPoint> {
-    let mut line: Vec<&ChainPoint> = points.iter().filter(|p| scanned(p, "r0") == Some(r)).collect();
-    line.sort_by(|a, b| scanned(a, "alpha.2").unwrap_or(0.0).total_cmp(&scanned(b, "alpha.2").unwrap_or(0.0)));
+    let mut line: Vec<&ChainPoint> =
+        points.iter().filter(|p| scanned(p, "r0") == Some(r)).collect();
+    line.sort_by(|a, b| {
+        scanned(a, "alpha.2").unwrap_or(0.0).total_cmp(&scanned(b, "alpha.2").unwrap_or(0.0))
+    });
     line
 }
 
 /// The trials of one similarity, by rising α_2.
 fn trials(results: &Results, r: f64) -> Vec<&Simulated> {
-    let mut cases: Vec<&Simulated> = results.simulated.iter().filter(|case| r_0(case) == r).collect();
+    let mut cases: Vec<&Simulated> =
+        results.simulated.iter().filter(|case| r_0(case) == r).collect();
     cases.sort_by(|a, b| alpha_2(a).total_cmp(&alpha_2(b)));
     cases
 }
@@ -66,7 +70,9 @@ fn trials(results: &Results, r: f64) -> Vec<&Simulated> {
 fn distances(results: &Results, points: &[ChainPoint], of: Of) -> Vec<f64> {
     let at = |case: &Simulated| {
         let line = line(points, r_0(case));
-        let near = |p: &&&ChainPoint| (scanned(p, "alpha.2").unwrap_or(f64::NAN) - alpha_2(case)).abs() < 1e-6;
+        let near = |p: &&&ChainPoint| {
+            (scanned(p, "alpha.2").unwrap_or(f64::NAN) - alpha_2(case)).abs() < 1e-6
+        };
         let theory = of.theory(line.iter().find(near)?)?;
         Some(of.simulated(case)?.mean - theory)
     };
@@ -88,21 +94,38 @@ fn draw(results: &Results, points: &[ChainPoint], of: Of) -> (Figure, Table) {
         panel.push(Curve::new(x.clone(), y.clone()).color(color));
         for ((point, x), y) in line.iter().zip(x).zip(y) {
             let replicon = point.tasks.get(1).and_then(|task| task.replicon);
-            table.push(vec!["theory".into(), r.into(), x.into(), y.into(), None.into(), replicon.into()]);
+            table.push(vec![
+                "theory".into(),
+                r.into(),
+                x.into(),
+                y.into(),
+                Cell::Missing,
+                replicon.into(),
+            ]);
         }
         let found: Vec<(f64, Summary)> = trials(results, r)
             .into_iter()
             .filter_map(|case| Some((alpha_2(case), of.simulated(case)?)))
             .collect();
         panel.push(
-            Points::new(found.iter().map(|p| p.0).collect(), found.iter().map(|p| p.1.mean).collect())
-                .error(found.iter().map(|p| p.1.standard_error.unwrap_or(0.0)).collect())
-                .connected(Dash::Dashed)
-                .label(format!("r_0 = {r}"))
-                .color(color),
+            Points::new(
+                found.iter().map(|p| p.0).collect(),
+                found.iter().map(|p| p.1.mean).collect(),
+            )
+            .error(found.iter().map(|p| p.1.standard_error.unwrap_or(0.0)).collect())
+            .connected(Dash::Dashed)
+            .label(format!("r_0 = {r}"))
+            .color(color),
         );
         for (alpha, eps) in found {
-            table.push(vec!["gd".into(), r.into(), alpha.into(), eps.mean.into(), eps.standard_error.into(), None.into()]);
+            table.push(vec![
+                "gd".into(),
+                r.into(),
+                alpha.into(),
+                eps.mean.into(),
+                eps.standard_error.into(),
+                Cell::Missing,
+            ]);
         }
     }
     (Figure::single(panel), table)
@@ -115,8 +138,17 @@ fn agreement(results: &Results, points: &[ChainPoint], of: Of) -> Option<(Check,
     let median = *apart.get(apart.len() / 2)?;
     let worst = *apart.last()?;
     Some((
-        decides(format!("gradient descent agrees with the theory: the median distance {} is below {AGREES}", error(median)), median <= AGREES),
-        also(format!("it does so everywhere: the largest distance {} is below 0.1", error(worst)), worst <= 0.1),
+        decides(
+            format!(
+                "gradient descent agrees with the theory: the median distance {} is below {AGREES}",
+                error(median)
+            ),
+            median <= AGREES,
+        ),
+        also(
+            format!("it does so everywhere: the largest distance {} is below 0.1", error(worst)),
+            worst <= 0.1,
+        ),
         median,
         worst,
     ))
@@ -146,12 +178,14 @@ pub fn show_second(results: &Results) -> Option<Shown> {
     let means: Vec<(f64, f64)> = similarities(results)
         .into_iter()
         .filter_map(|r| {
-            let values = trials(results, r).into_iter().filter_map(|case| Some(of.simulated(case)?.mean));
+            let values =
+                trials(results, r).into_iter().filter_map(|case| Some(of.simulated(case)?.mean));
             Some((r, Summary::of(values)?.mean))
         })
         .collect();
     let ordered = |list: &[(f64, f64)]| list.windows(2).all(|pair| pair[1].1 < pair[0].1);
-    let said: Vec<String> = means.iter().map(|(r, eps)| format!("{} for r_0 = {r}", error(*eps))).collect();
+    let said: Vec<String> =
+        means.iter().map(|(r, eps)| format!("{} for r_0 = {r}", error(*eps))).collect();
     Some(Shown {
         figure,
         table,
@@ -162,7 +196,11 @@ pub fn show_second(results: &Results) -> Option<Shown> {
             error(median),
             error(worst)
         ),
-        checks: vec![decides("the more alike the tasks are, the lower is the error", ordered(&means)), near, everywhere],
+        checks: vec![
+            decides("the more alike the tasks are, the lower is the error", ordered(&means)),
+            near,
+            everywhere,
+        ],
         notes: notes(),
     })
 }
@@ -177,7 +215,14 @@ pub fn show_first(results: &Results) -> Option<Shown> {
     for r in similarities(results) {
         let cases = trials(results, r);
         let (few, many) = (of.simulated(cases.first()?)?.mean, of.simulated(cases.last()?)?.mean);
-        checks.push(decides(format!("r_0 = {r}: the error of the first task rises with α_2, from {} to {}", error(few), error(many)), many > few));
+        checks.push(decides(
+            format!(
+                "r_0 = {r}: the error of the first task rises with α_2, from {} to {}",
+                error(few),
+                error(many)
+            ),
+            many > few,
+        ));
         said.push(format!("to {} for r_0 = {r}", error(many)));
     }
     checks.extend([near, everywhere]);
@@ -206,7 +251,9 @@ pub fn show_second_weakly(results: &Results) -> Option<Shown> {
     let (mut checks, mut said) = (Vec::new(), Vec::new());
     for r in similarities(results) {
         let (weak, strong) = (learned_from(points, r), learned_from(whole, r));
-        let text = |alpha: Option<f64>| alpha.map_or("beyond the range".into(), |a| format!("α_2 = {a:.2}"));
+        let text = |alpha: Option<f64>| {
+            alpha.map_or("beyond the range".into(), |a| format!("α_2 = {a:.2}"))
+        };
         checks.push(decides(
             format!("r_0 = {r}: the theory learns the second task (ε_2 < {LEARNED}) from {} on, with γ = 1 from {}", text(weak), text(strong)),
             weak.is_some_and(|weak| strong.is_none_or(|strong| weak < strong)),
@@ -239,7 +286,9 @@ pub fn show_first_weakly(results: &Results) -> Option<Shown> {
     let (mut checks, mut said) = (Vec::new(), Vec::new());
     for r in similarities(results) {
         // Averaged over α_2: with much data the first task is forgotten whatever γ is.
-        let mean = |points: &[ChainPoint]| Summary::of(line(points, r).into_iter().filter_map(|p| of.theory(p))).map(|s| s.mean);
+        let mean = |points: &[ChainPoint]| {
+            Summary::of(line(points, r).into_iter().filter_map(|p| of.theory(p))).map(|s| s.mean)
+        };
         let (weak, strong) = (mean(points)?, mean(whole)?);
         checks.push(decides(
             format!("r_0 = {r}: averaged over α_2 the first task is forgotten more, {} against {} with γ = 1", error(weak), error(strong)),

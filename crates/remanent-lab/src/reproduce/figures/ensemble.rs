@@ -9,7 +9,9 @@ pub fn show(results: &Results) -> Option<Shown> {
     let comparisons: Vec<Vec<Comparison>> = results
         .simulated
         .iter()
-        .map(|case| simulation::compare(&case.simulation, &case.summary, TheoryChoice::default()).ok())
+        .map(|case| {
+            simulation::compare(&case.simulation, &case.summary, TheoryChoice::default()).ok()
+        })
         .collect::<Option<_>>()?;
     let drawn: Vec<Drawn> = results
         .simulated
@@ -45,7 +47,10 @@ pub fn show(results: &Results) -> Option<Shown> {
             labels.len()
         ),
         checks: vec![
-            decides(format!("the root mean square z-score {spread:.2} is below 1.5"), spread <= 1.5),
+            decides(
+                format!("the root mean square z-score {spread:.2} is below 1.5"),
+                spread <= 1.5,
+            ),
             also(format!("no z-score is above 3.5 (largest {worst:.1})"), worst <= 3.5),
             also(format!("all chains have mixed ({unmixed} trials have not)"), unmixed == 0),
         ],

@@ -1,7 +1,7 @@
 //! Figure B3: the factor γ that the theory recommends.
 
 use remanent_math::statistics::Summary;
-use remanent_plot::{Axis, Color, Curve, Figure, Panel, Points, Table, VerticalLine};
+use remanent_plot::{Axis, Cell, Color, Curve, Figure, Panel, Points, Table, VerticalLine};
 
 use super::words::{also, decides, error};
 use crate::report::Check;
@@ -43,7 +43,9 @@ fn judge(cases: &[&Simulated], tune: &Tuned, kind: &str, words: &str) -> Option<
         .collect::<Option<_>>()?;
     let best = *found.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let recommended = tune.gamma?;
-    let nearest = found.iter().min_by(|a, b| (a.0 - recommended).abs().total_cmp(&(b.0 - recommended).abs()))?;
+    let nearest = found
+        .iter()
+        .min_by(|a, b| (a.0 - recommended).abs().total_cmp(&(b.0 - recommended).abs()))?;
     let margin = 2.0 * (best.2.powi(2) + nearest.2.powi(2)).sqrt() + 0.005;
     let text = format!(
         "{words}: at γ = {}, next to the recommended {recommended:.3}, simulations have {}; the best of them, {} at γ = {}, is \
@@ -55,7 +57,11 @@ fn judge(cases: &[&Simulated], tune: &Tuned, kind: &str, words: &str) -> Option<
         error(margin)
     );
     let holds = nearest.1 - best.1 <= margin;
-    Some(Verdict { best: best.0, at_recommended: nearest.1, checks: vec![if kind == "max" { decides(text, holds) } else { also(text, holds) }] })
+    Some(Verdict {
+        best: best.0,
+        at_recommended: nearest.1,
+        checks: vec![if kind == "max" { decides(text, holds) } else { also(text, holds) }],
+    })
 }
 
 /// Draws and judges it.
@@ -74,9 +80,19 @@ pub fn show(results: &Results) -> Option<Shown> {
     let theory_x: Vec<f64> = curve.iter().map(|point| point.gamma).collect();
     for task in 0..2 {
         let color = Color::Palette(task);
-        let theory = curve.iter().map(|point| point.eps_by_task.get(task).copied().flatten().unwrap_or(f64::NAN)).collect();
-        errors.push(Curve::new(theory_x.clone(), theory).color(color).label(format!("theory, task {}", task + 1)));
-        let found: Vec<Summary> = positive.iter().filter_map(|case| case.summary.ends.last()?.eps.get(task).copied()).collect();
+        let theory = curve
+            .iter()
+            .map(|point| point.eps_by_task.get(task).copied().flatten().unwrap_or(f64::NAN))
+            .collect();
+        errors.push(
+            Curve::new(theory_x.clone(), theory)
+                .color(color)
+                .label(format!("theory, task {}", task + 1)),
+        );
+        let found: Vec<Summary> = positive
+            .iter()
+            .filter_map(|case| case.summary.ends.last()?.eps.get(task).copied())
+            .collect();
         errors.push(
             Points::new(x.clone(), found.iter().map(|s| s.mean).collect())
                 .error(found.iter().map(|s| s.standard_error.unwrap_or(0.0)).collect())
@@ -88,11 +104,15 @@ pub fn show(results: &Results) -> Option<Shown> {
         let color = Color::Palette(color);
         let line: Vec<_> = tune.curve.iter().filter(|point| point.gamma > 0.0).collect();
         objectives.push(
-            Curve::new(line.iter().map(|p| p.gamma).collect(), line.iter().map(|p| p.objective.unwrap_or(f64::NAN)).collect())
-                .color(color)
-                .label(format!("theory, {name}")),
+            Curve::new(
+                line.iter().map(|p| p.gamma).collect(),
+                line.iter().map(|p| p.objective.unwrap_or(f64::NAN)).collect(),
+            )
+            .color(color)
+            .label(format!("theory, {name}")),
         );
-        let found: Vec<(f64, f64)> = positive.iter().filter_map(|case| objective(case, kind)).collect();
+        let found: Vec<(f64, f64)> =
+            positive.iter().filter_map(|case| objective(case, kind)).collect();
         objectives.push(
             Points::new(x.clone(), found.iter().map(|f| f.0).collect())
                 .error(found.iter().map(|f| f.1).collect())
@@ -106,7 +126,14 @@ pub fn show(results: &Results) -> Option<Shown> {
     let mut table = Table::new(["source", "gamma", "eps_1", "eps_2", "eps_1_se", "eps_2_se"]);
     for point in &worst.curve {
         let eps = |task: usize| point.eps_by_task.get(task).copied().flatten();
-        table.push(vec!["theory".into(), point.gamma.into(), eps(0).into(), eps(1).into(), None.into(), None.into()]);
+        table.push(vec![
+            "theory".into(),
+            point.gamma.into(),
+            eps(0).into(),
+            eps(1).into(),
+            Cell::Missing,
+            Cell::Missing,
+        ]);
     }
     for case in &cases {
         let eps = &case.summary.ends.last()?.eps;

@@ -95,6 +95,9 @@ mod tests {
     fn tasks_have_names() {
         assert_eq!(task_names("sequence:mnist, fashion-mnist"), ["mnist", "fashion-mnist"]);
         assert_eq!(task_names("permuted:digits:2"), ["permuted digits 1", "permuted digits 2"]);
-        assert_eq!(task_names("permuted:digits:1\nsequence:digits\n"), ["permuted digits", "digits"]);
+        assert_eq!(
+            task_names("permuted:digits:1\nsequence:digits\n"),
+            ["permuted digits", "digits"]
+        );
     }
 }

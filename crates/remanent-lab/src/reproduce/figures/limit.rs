@@ -17,17 +17,29 @@ pub fn show(results: &Results) -> Option<Shown> {
     betas.dedup();
     let stable = stable_solutions(points);
 
-    let mut errors = Panel::new("error of the stable solution", Axis::linear("α"), Axis::log("ε").lower(1e-8));
-    let mut trusted = Panel::new("replicon of the stable solution", Axis::linear("α"), Axis::linear("λ").range(-6.0, 1.1));
+    let mut errors =
+        Panel::new("error of the stable solution", Axis::linear("α"), Axis::log("ε").lower(1e-8));
+    let mut trusted = Panel::new(
+        "replicon of the stable solution",
+        Axis::linear("α"),
+        Axis::linear("λ").range(-6.0, 1.1),
+    );
     for (index, &beta) in betas.iter().enumerate() {
         let color = Color::Palette(index);
         let rows: Vec<&Point> = stable.iter().filter(|point| point.beta == beta).copied().collect();
         let x: Vec<f64> = rows.iter().map(|point| point.alpha).collect();
-        let of = |value: fn(&Point) -> Option<f64>| rows.iter().map(|p| value(p).unwrap_or(f64::NAN)).collect();
-        errors.push(Curve::new(x.clone(), of(|p| p.ln_eps.map(f64::exp))).color(color).label(format!("β = {beta}")));
+        let of = |value: fn(&Point) -> Option<f64>| {
+            rows.iter().map(|p| value(p).unwrap_or(f64::NAN)).collect()
+        };
+        errors.push(
+            Curve::new(x.clone(), of(|p| p.ln_eps.map(f64::exp)))
+                .color(color)
+                .label(format!("β = {beta}")),
+        );
         trusted.push(Curve::new(x, of(|p| p.replicon)).color(color).label(format!("β = {beta}")));
     }
-    let mut edges = Panel::new("where the solutions begin and end", Axis::log("β"), Axis::linear("α"));
+    let mut edges =
+        Panel::new("where the solutions begin and end", Axis::log("β"), Axis::linear("α"));
     type Edge = (&'static str, Dash, fn(&crate::theory::PhaseRow) -> Option<f64>);
     let lines: [Edge; 3] = [
         ("good from", Dash::Solid, |row| row.good_from),
@@ -54,23 +66,28 @@ pub fn show(results: &Results) -> Option<Shown> {
     }
     let at = |beta: f64| {
         let same = stable.iter().filter(|point| point.beta == beta);
-        same.min_by(|a, b| (a.alpha - ALPHA).abs().total_cmp(&(b.alpha - ALPHA).abs())).and_then(|point| point.ln_eps)
+        same.min_by(|a, b| (a.alpha - ALPHA).abs().total_cmp(&(b.alpha - ALPHA).abs()))
+            .and_then(|point| point.ln_eps)
     };
     let ends: Vec<(f64, f64)> = betas.iter().filter_map(|&beta| Some((beta, at(beta)?))).collect();
     let (most, least) = *ends.last()?;
-    let jumping: Vec<f64> = phases.rows.iter().filter(|row| row.crossing.is_some()).map(|row| row.beta).collect();
+    let jumping: Vec<f64> =
+        phases.rows.iter().filter(|row| row.crossing.is_some()).map(|row| row.beta).collect();
     let broken: Vec<String> = betas
         .iter()
         .filter_map(|&beta| {
             let bad: Vec<f64> = stable
                 .iter()
-                .filter(|point| point.beta == beta && point.replicon.is_some_and(|value| value < 0.0))
+                .filter(|point| {
+                    point.beta == beta && point.replicon.is_some_and(|value| value < 0.0)
+                })
                 .map(|point| point.alpha)
                 .collect();
             Some(format!("{:.2} to {:.2} at β = {beta}", bad.first()?, bad.last()?))
         })
         .collect();
-    let said: Vec<String> = ends.iter().map(|(beta, ln)| format!("{} at β = {beta}", error(ln.exp()))).collect();
+    let said: Vec<String> =
+        ends.iter().map(|(beta, ln)| format!("{} at β = {beta}", error(ln.exp()))).collect();
     let jump = jumping.first().map_or("nowhere".into(), |beta| format!("from β = {beta} on"));
     Some(Shown {
         figure: Figure::grid(vec![errors, trusted, edges], 2),
@@ -97,7 +114,9 @@ pub fn show(results: &Results) -> Option<Shown> {
 /// Of the solutions at one α and β that of largest −βf, saddles left out.
 fn stable_solutions(points: &[Point]) -> Vec<&Point> {
     let mut stable: Vec<&Point> = Vec::new();
-    for point in points.iter().filter(|point| point.branch != "middle" && point.minus_beta_f.is_some()) {
+    for point in
+        points.iter().filter(|point| point.branch != "middle" && point.minus_beta_f.is_some())
+    {
         match stable.last_mut() {
             Some(last) if last.beta == point.beta && last.alpha == point.alpha => {
                 if point.minus_beta_f > last.minus_beta_f {

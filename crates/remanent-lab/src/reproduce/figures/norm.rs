@@ -1,6 +1,6 @@
 //! Figure 3d: the error at a prescribed norm.
 
-use remanent_plot::{Axis, Color, Curve, Figure, Panel, Points, Table};
+use remanent_plot::{Axis, Cell, Color, Curve, Figure, Panel, Points, Table};
 
 use super::words::{also, decides, error, root_mean_square};
 use crate::reproduce::results::{Results, Shown};
@@ -19,19 +19,25 @@ pub fn show(results: &Results) -> Option<Shown> {
     let mut betas: Vec<f64> = points.iter().map(|point| point.beta).collect();
     betas.dedup();
 
-    let mut panel = Panel::new("slow SGD, α = 2", Axis::linear("q_⋆"), Axis::linear("ε").lower(0.0));
+    let mut panel =
+        Panel::new("slow SGD, α = 2", Axis::linear("q_⋆"), Axis::linear("ε").lower(0.0));
     for (color, &beta) in betas.iter().enumerate() {
         let curve = of(points, beta);
         let (x, y) = curve.into_iter().unzip();
-        panel.push(Curve::new(x, y).label(format!("theory, β = {beta}")).color(Color::Palette(color)));
+        panel.push(
+            Curve::new(x, y).label(format!("theory, β = {beta}")).color(Color::Palette(color)),
+        );
     }
     let stride = rows.len().div_ceil(40).max(1);
     let drawn: Vec<&&SummaryRow> = rows.iter().step_by(stride).collect();
     panel.push(
-        Points::new(drawn.iter().map(|row| row.q_star).collect(), drawn.iter().map(|row| row.eps[0]).collect())
-            .error(drawn.iter().map(|row| row.eps_se[0].unwrap_or(0.0)).collect())
-            .label("slow SGD")
-            .color(Color::Palette(betas.len())),
+        Points::new(
+            drawn.iter().map(|row| row.q_star).collect(),
+            drawn.iter().map(|row| row.eps[0]).collect(),
+        )
+        .error(drawn.iter().map(|row| row.eps_se[0].unwrap_or(0.0)).collect())
+        .label("slow SGD")
+        .color(Color::Palette(betas.len())),
     );
 
     let apart = |beta: f64| {
@@ -44,10 +50,22 @@ pub fn show(results: &Results) -> Option<Shown> {
     let (first, last) = (rows.first()?.eps[0], rows.last()?.eps[0]);
     let mut table = Table::new(["source", "beta", "q_star", "eps", "eps_se"]);
     for point in points {
-        table.push(vec!["theory".into(), point.beta.into(), point.q_star.into(), point.eps.into(), None.into()]);
+        table.push(vec![
+            "theory".into(),
+            point.beta.into(),
+            point.q_star.into(),
+            point.eps.into(),
+            Cell::Missing,
+        ]);
     }
     for row in &rows {
-        table.push(vec!["slow-sgd".into(), None.into(), row.q_star.into(), row.eps[0].into(), row.eps_se[0].into()]);
+        table.push(vec![
+            "slow-sgd".into(),
+            Cell::Missing,
+            row.q_star.into(),
+            row.eps[0].into(),
+            row.eps_se[0].into(),
+        ]);
     }
     let said: Vec<String> =
         distances.iter().map(|(beta, d)| format!("{} from β = {beta}", error(*d))).collect();

@@ -1,7 +1,8 @@
 //! Figures 2a and 3b: one task, over time and against α.
 
 use remanent_plot::{
-    Axis, Band, Color, Curve, Dash, Figure, HorizontalLine, Inset, Panel, Points, Table, VerticalLine, VerticalSpan,
+    Axis, Band, Cell, Color, Curve, Dash, Figure, HorizontalLine, Inset, Panel, Points, Table,
+    VerticalLine, VerticalSpan,
 };
 
 use super::words::{also, decides, error, list, root_mean_square};
@@ -100,17 +101,29 @@ pub fn show_error(results: &Results) -> Option<Shown> {
     let broken_from = curve.replicon_zeros.first()?.alpha;
     let color = Color::Palette(0);
 
-    let mut panel = Panel::new("error against α", Axis::linear("α").range(0.0, 2.4), Axis::linear("ε").lower(0.0));
+    let mut panel = Panel::new(
+        "error against α",
+        Axis::linear("α").range(0.0, 2.4),
+        Axis::linear("ε").lower(0.0),
+    );
     panel.push(VerticalSpan::new(broken_from, crossing).label("λ < 0"));
     for (alpha, label) in CLASSICAL {
         panel.push(VerticalLine::new(alpha).label(label));
     }
-    let stable = |point: &&Point| if point.alpha < crossing { point.branch != "good" } else { point.branch == "good" };
+    let stable = |point: &&Point| {
+        if point.alpha < crossing { point.branch != "good" } else { point.branch == "good" }
+    };
     let line = |wanted: &dyn Fn(&&Point) -> bool| -> (Vec<f64>, Vec<f64>) {
-        curve.rows.iter().map(|point| (point.alpha, point.eps.filter(|_| wanted(&point)).unwrap_or(f64::NAN))).unzip()
+        curve
+            .rows
+            .iter()
+            .map(|point| (point.alpha, point.eps.filter(|_| wanted(&point)).unwrap_or(f64::NAN)))
+            .unzip()
     };
     let (x, y) = line(&|point| !stable(point));
-    panel.push(Curve::new(x, y).label("theory, not stable").color(color).dash(Dash::Dashed).width(1.2));
+    panel.push(
+        Curve::new(x, y).label("theory, not stable").color(color).dash(Dash::Dashed).width(1.2),
+    );
     let (x, y) = line(&|point| stable(point) && point.branch != "good");
     panel.push(Curve::new(x, y).label("theory, β = 20").color(color));
     let (x, y) = line(&|point| stable(point) && point.branch == "good");
@@ -124,11 +137,14 @@ pub fn show_error(results: &Results) -> Option<Shown> {
         })
         .collect();
     panel.push(
-        Points::new(simulated.iter().map(|p| p.0).collect(), simulated.iter().map(|p| p.1).collect())
-            .error(simulated.iter().map(|p| p.2).collect())
-            .connected(Dash::Dashed)
-            .label("SGD")
-            .color(Color::Palette(1)),
+        Points::new(
+            simulated.iter().map(|p| p.0).collect(),
+            simulated.iter().map(|p| p.1).collect(),
+        )
+        .error(simulated.iter().map(|p| p.2).collect())
+        .connected(Dash::Dashed)
+        .label("SGD")
+        .color(Color::Palette(1)),
     );
 
     // The power law, as the paper draws it.
@@ -141,12 +157,20 @@ pub fn show_error(results: &Results) -> Option<Shown> {
     let published = |alpha: f64| anchor.1 * (alpha / anchor.0).powf(-PUBLISHED_EXPONENT);
     let (x, y): (Vec<f64>, Vec<f64>) = window.iter().copied().unzip();
     let mut inset = Panel::new("", Axis::log("α").range(FIT_FROM, FIT_TO), Axis::log("ε"));
-    inset.push(Curve::new(x.clone(), x.iter().map(|&alpha| published(alpha)).collect()).color(Color::Palette(1)).dash(Dash::Dashed));
+    inset.push(
+        Curve::new(x.clone(), x.iter().map(|&alpha| published(alpha)).collect())
+            .color(Color::Palette(1))
+            .dash(Dash::Dashed),
+    );
     inset.push(Curve::new(x, y).color(color));
     panel.push_inset(Inset::new(inset).place(0.60, 0.52, 0.38, 0.44));
 
     let exponents = local_exponents(good);
-    let mut slopes = Panel::new("local exponent −d ln ε/d ln α", Axis::linear("α"), Axis::linear("exponent").lower(0.0));
+    let mut slopes = Panel::new(
+        "local exponent −d ln ε/d ln α",
+        Axis::linear("α"),
+        Axis::linear("exponent").lower(0.0),
+    );
     let (x, y): (Vec<f64>, Vec<f64>) = exponents.iter().copied().unzip();
     slopes.push(Curve::new(x, y).color(color).label("theory, good branch"));
     slopes.push(HorizontalLine::new(PUBLISHED_EXPONENT).label("13.1"));
@@ -159,7 +183,8 @@ pub fn show_error(results: &Results) -> Option<Shown> {
     let fit = -fitted_slope(&logs);
     let theory_at = |alpha: f64| -> Option<f64> {
         let rows = curve.rows.iter().filter(stable).filter(|point| point.eps.is_some());
-        let nearest = rows.min_by(|a, b| (a.alpha - alpha).abs().total_cmp(&(b.alpha - alpha).abs()))?;
+        let nearest =
+            rows.min_by(|a, b| (a.alpha - alpha).abs().total_cmp(&(b.alpha - alpha).abs()))?;
         nearest.eps
     };
     let before: Vec<f64> = simulated
@@ -173,7 +198,10 @@ pub fn show_error(results: &Results) -> Option<Shown> {
     let jump = (crossing_row.poor.eps?, crossing_row.good.eps?);
     let checks = vec![
         decides(
-            format!("up to α = 1.5 SGD follows the theory: it is {} away (root mean square, at most 0.05)", error(apart)),
+            format!(
+                "up to α = 1.5 SGD follows the theory: it is {} away (root mean square, at most 0.05)",
+                error(apart)
+            ),
             apart <= 0.05,
         ),
         decides(
@@ -181,11 +209,17 @@ pub fn show_error(results: &Results) -> Option<Shown> {
             last.1 < 0.02,
         ),
         also(
-            format!("at β = 20 the stable error is continuous (it jumps from {} to {} at α = {crossing:.3})", error(jump.0), error(jump.1)),
+            format!(
+                "at β = 20 the stable error is continuous (it jumps from {} to {} at α = {crossing:.3})",
+                error(jump.0),
+                error(jump.1)
+            ),
             jump.0 - jump.1 < 0.01,
         ),
         also(
-            format!("the local exponent is constant, within a tenth of {PUBLISHED_EXPONENT}, from α = {FIT_FROM} to {FIT_TO} (it goes from {low:.1} to {high:.1})"),
+            format!(
+                "the local exponent is constant, within a tenth of {PUBLISHED_EXPONENT}, from α = {FIT_FROM} to {FIT_TO} (it goes from {low:.1} to {high:.1})"
+            ),
             low > 0.9 * PUBLISHED_EXPONENT && high < 1.1 * PUBLISHED_EXPONENT,
         ),
     ];
@@ -196,12 +230,19 @@ pub fn show_error(results: &Results) -> Option<Shown> {
             point.alpha.into(),
             point.branch.as_str().into(),
             point.eps.into(),
-            None.into(),
+            Cell::Missing,
             point.replicon.into(),
         ]);
     }
     for (alpha, eps, se) in &simulated {
-        table.push(vec!["sgd".into(), (*alpha).into(), "".into(), (*eps).into(), (*se).into(), None.into()]);
+        table.push(vec![
+            "sgd".into(),
+            (*alpha).into(),
+            "".into(),
+            (*eps).into(),
+            (*se).into(),
+            Cell::Missing,
+        ]);
     }
     Some(Shown {
         figure: Figure::grid(vec![panel, slopes], 2),

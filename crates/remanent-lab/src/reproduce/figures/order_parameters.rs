@@ -1,6 +1,8 @@
 //! Figure 3a: the order parameters of one task, and why the published ones differ.
 
-use remanent_plot::{Axis, Color, Curve, Dash, Figure, HorizontalLine, Panel, Points, Table, VerticalLine};
+use remanent_plot::{
+    Axis, Color, Curve, Dash, Figure, HorizontalLine, Panel, Points, Table, VerticalLine,
+};
 
 use super::words::{also, decides, error};
 use crate::reproduce::results::{Results, Shown};
@@ -12,7 +14,11 @@ pub fn show(results: &Results) -> Option<Shown> {
     let estimate = results.theory.get(1)?.as_monte_carlo()?;
     let crossing = curve.crossing.as_ref()?;
     let stable = |point: &Point| (point.alpha >= crossing.alpha) == (point.branch == "good");
-    let mut panel = Panel::new("order parameters, β = 20", Axis::linear("α"), Axis::linear("overlap").range(0.0, 1.02));
+    let mut panel = Panel::new(
+        "order parameters, β = 20",
+        Axis::linear("α"),
+        Axis::linear("overlap").range(0.0, 1.02),
+    );
     panel.push(VerticalLine::new(crossing.alpha));
     type Quantity = (&'static str, fn(&Point) -> Option<f64>);
     let quantities: [Quantity; 3] = [("q_d", |p| p.q_d), ("q_0", |p| p.q_0), ("r", |p| p.r)];
@@ -30,7 +36,18 @@ pub fn show(results: &Results) -> Option<Shown> {
         let (x, y) = line(&|p| stable(p) && p.branch == "good");
         panel.push(Curve::new(x, y).color(color));
     }
-    let mut table = Table::new(["alpha", "branch", "stable", "q_d", "q_0", "r", "p", "eps", "minus_beta_f", "replicon"]);
+    let mut table = Table::new([
+        "alpha",
+        "branch",
+        "stable",
+        "q_d",
+        "q_0",
+        "r",
+        "p",
+        "eps",
+        "minus_beta_f",
+        "replicon",
+    ]);
     for p in &curve.rows {
         table.push(vec![
             p.alpha.into(),
@@ -54,9 +71,15 @@ pub fn show(results: &Results) -> Option<Shown> {
     let draws: Vec<f64> = estimate.rows.iter().map(|row| row.draws as f64).collect();
     type Estimate = (&'static str, fn(&crate::theory::monte_carlo::Row) -> (f64, Option<f64>));
     let estimates: [(Estimate, f64); 3] = [
-        (("q̂_0", |row| (row.q_0_hat.mean, row.q_0_hat.standard_error)), estimate.exact.values.q_0_hat),
+        (
+            ("q̂_0", |row| (row.q_0_hat.mean, row.q_0_hat.standard_error)),
+            estimate.exact.values.q_0_hat,
+        ),
         (("r̂", |row| (row.r_hat.mean, row.r_hat.standard_error)), estimate.exact.values.r_hat),
-        (("q̂_d", |row| (row.q_d_hat.mean, row.q_d_hat.standard_error)), estimate.exact.values.q_d_hat),
+        (
+            ("q̂_d", |row| (row.q_d_hat.mean, row.q_d_hat.standard_error)),
+            estimate.exact.values.q_d_hat,
+        ),
     ];
     for (color, ((name, of), exact)) in estimates.into_iter().enumerate() {
         let color = Color::Palette(color);
@@ -74,9 +97,11 @@ pub fn show(results: &Results) -> Option<Shown> {
     let end = curve.rows.iter().filter(|p| stable(p)).max_by(|a, b| a.alpha.total_cmp(&b.alpha))?;
     let [q_d, r] = [end.q_d?, end.r?];
     let largest_jump = {
-        let q_d = |name: &str| curve.rows.iter().filter(|p| p.branch == name).min_by(|a, b| {
-            (a.alpha - crossing.alpha).abs().total_cmp(&(b.alpha - crossing.alpha).abs())
-        });
+        let q_d = |name: &str| {
+            curve.rows.iter().filter(|p| p.branch == name).min_by(|a, b| {
+                (a.alpha - crossing.alpha).abs().total_cmp(&(b.alpha - crossing.alpha).abs())
+            })
+        };
         (q_d("good")?.r? - q_d("poor")?.r?).abs()
     };
     Some(Shown {
@@ -90,8 +115,19 @@ pub fn show(results: &Results) -> Option<Shown> {
             error(largest_jump)
         ),
         checks: vec![
-            decides(format!("at the largest α the weights are at the teacher: q_d = {q_d:.4} and r = {r:.4} are above 0.99"), q_d > 0.99 && r > 0.99),
-            also(format!("the order parameters grow smoothly: there is one solution for every α (there are {} folds)", curve.folds.len()), curve.folds.is_empty()),
+            decides(
+                format!(
+                    "at the largest α the weights are at the teacher: q_d = {q_d:.4} and r = {r:.4} are above 0.99"
+                ),
+                q_d > 0.99 && r > 0.99,
+            ),
+            also(
+                format!(
+                    "the order parameters grow smoothly: there is one solution for every α (there are {} folds)",
+                    curve.folds.len()
+                ),
+                curve.folds.is_empty(),
+            ),
         ],
         notes: vec![format!(
             "Why the published curve differs: with {} inner draws the estimator of the paper, ln of a mean over draws, gives \

@@ -47,7 +47,10 @@ pub fn show_variational(results: &Results) -> Option<Shown> {
         ),
         checks: vec![
             decides(
-                format!("tasks are learned: {} at the end of their own training is above {LEARNED}", percent_of(&summary.plasticity)),
+                format!(
+                    "tasks are learned: {} at the end of their own training is above {LEARNED}",
+                    percent_of(&summary.plasticity)
+                ),
                 summary.plasticity.mean >= LEARNED,
             ),
             decides(

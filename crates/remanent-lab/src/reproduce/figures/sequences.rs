@@ -15,7 +15,8 @@ pub fn show(results: &Results) -> Option<Shown> {
             streams.push(&case.training.stream);
         }
     }
-    let (mut panels, mut checks, mut found, mut named) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut panels, mut checks, mut found, mut named) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for stream in streams {
         let of = |learner| {
             let same = |case: &&Trained| {
@@ -26,8 +27,11 @@ pub fn show(results: &Results) -> Option<Shown> {
         let (vcl, meta) = (of(Learner::Vcl)?, of(Learner::Metaplasticity)?);
         let names = task_names(stream);
         let order = format!("{}, then {}", names.first()?, names.last()?);
-        let mut panel =
-            Panel::new(order.clone(), Axis::linear("epoch"), Axis::linear("accuracy").range(0.0, 1.0));
+        let mut panel = Panel::new(
+            order.clone(),
+            Axis::linear("epoch"),
+            Axis::linear("accuracy").range(0.0, 1.0),
+        );
         mark_switches(&mut panel, vcl);
         draw(&mut panel, vcl, |task| format!("VCL, {}", names[task]), Dash::Solid);
         draw(&mut panel, meta, |task| format!("meta, {}", names[task]), Dash::Dashed);
@@ -37,18 +41,30 @@ pub fn show(results: &Results) -> Option<Shown> {
 
         let [ours, theirs] = [tested(vcl)?, tested(meta)?].map(|summary| summary.average_accuracy);
         checks.push(decides(
-            format!("{order}: VCL has the better average at the end, {} against {}", percent_of(&ours), percent_of(&theirs)),
+            format!(
+                "{order}: VCL has the better average at the end, {} against {}",
+                percent_of(&ours),
+                percent_of(&theirs)
+            ),
             ours.mean > theirs.mean,
         ));
         let lost = |case| Some(accuracy(case, 0, 0)?.mean - accuracy(case, 1, 0)?.mean);
         let (a, b) = (lost(vcl)?, lost(meta)?);
         checks.push(also(
-            format!("{order}: VCL forgets less of the first task, {} against {}", percent(a), percent(b)),
+            format!(
+                "{order}: VCL forgets less of the first task, {} against {}",
+                percent(a),
+                percent(b)
+            ),
             a < b,
         ));
         let (a, b) = (accuracy(vcl, 1, 1)?, accuracy(meta, 1, 1)?);
         checks.push(also(
-            format!("{order}: VCL learns the second task better, {} against {}", percent_of(&a), percent_of(&b)),
+            format!(
+                "{order}: VCL learns the second task better, {} against {}",
+                percent_of(&a),
+                percent_of(&b)
+            ),
             a.mean > b.mean,
         ));
         let at_end = |case, task| accuracy(case, 1, task).map_or(f64::NAN, |mean| mean.mean);

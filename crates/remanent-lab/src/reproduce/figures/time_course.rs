@@ -1,6 +1,8 @@
 //! Figure 5: accuracies of large perceptrons over time, and the theory's.
 
-use remanent_plot::{Axis, Band, Color, Curve, Figure, Marker, Panel, Points, Table, VerticalLine};
+use remanent_plot::{
+    Axis, Band, Cell, Color, Curve, Figure, Marker, Panel, Points, Table, VerticalLine,
+};
 
 use super::words::{also, decides, percent};
 use crate::reproduce::results::{Results, Shown};
@@ -14,8 +16,13 @@ pub fn show(results: &Results) -> Option<Shown> {
     let case = results.simulated.first()?;
     let (rows, ends) = (&case.summary.rows, &case.summary.ends);
     let tasks = ends.len();
-    let comparison = simulation::compare(&case.simulation, &case.summary, TheoryChoice::default()).ok()?;
-    let mut panel = Panel::new("accuracy on both tasks", Axis::linear("epoch"), Axis::linear("accuracy 1 − ε").upper(1.02));
+    let comparison =
+        simulation::compare(&case.simulation, &case.summary, TheoryChoice::default()).ok()?;
+    let mut panel = Panel::new(
+        "accuracy on both tasks",
+        Axis::linear("epoch"),
+        Axis::linear("accuracy 1 − ε").upper(1.02),
+    );
     for end in &ends[..tasks - 1] {
         panel.push(VerticalLine::new(end.epoch as f64));
     }
@@ -24,10 +31,14 @@ pub fn show(results: &Results) -> Option<Shown> {
     for task in 0..tasks {
         let color = Color::Palette(task);
         let mean = |sign: f64| -> Vec<f64> {
-            rows.iter().map(|row| 1.0 - row.eps[task] + sign * row.eps_se[task].unwrap_or(0.0)).collect()
+            rows.iter()
+                .map(|row| 1.0 - row.eps[task] + sign * row.eps_se[task].unwrap_or(0.0))
+                .collect()
         };
         panel.push(Band::new(x.clone(), mean(-1.0), mean(1.0)).color(color));
-        panel.push(Curve::new(x.clone(), mean(0.0)).label(format!("SGD, task {}", task + 1)).color(color));
+        panel.push(
+            Curve::new(x.clone(), mean(0.0)).label(format!("SGD, task {}", task + 1)).color(color),
+        );
         for row in rows {
             table.push(vec![
                 "sgd".into(),
@@ -37,14 +48,21 @@ pub fn show(results: &Results) -> Option<Shown> {
                 row.eps_se[task].into(),
             ]);
         }
-        for (against, marker, name) in
-            [(Against::Chain, Marker::Diamond, "theory, β = 20"), (Against::Constrained, Marker::Circle, "theory at the q_⋆ reached")]
-        {
+        for (against, marker, name) in [
+            (Against::Chain, Marker::Diamond, "theory, β = 20"),
+            (Against::Constrained, Marker::Circle, "theory at the q_⋆ reached"),
+        ] {
             let found: Vec<(f64, f64)> = errors(&comparison, against, task)
                 .filter_map(|c| Some((ends.get(c.task - 1)?.epoch as f64, 1.0 - c.theory?)))
                 .collect();
             for (epoch, accuracy) in &found {
-                table.push(vec![name.into(), (*epoch).into(), (task as i64 + 1).into(), (*accuracy).into(), None.into()]);
+                table.push(vec![
+                    name.into(),
+                    (*epoch).into(),
+                    (task as i64 + 1).into(),
+                    (*accuracy).into(),
+                    Cell::Missing,
+                ]);
             }
             let (x, y) = found.into_iter().unzip();
             let points = Points::new(x, y).marker(marker).color(color);
@@ -57,10 +75,20 @@ pub fn show(results: &Results) -> Option<Shown> {
         for c in errors(&comparison, Against::Chain, task) {
             let theory = c.theory?;
             let distance = (c.simulation - theory).abs();
-            let text = format!("after task {} the accuracy on task {} is {}, and {} in theory", c.task, task + 1, percent(1.0 - c.simulation), percent(1.0 - theory));
+            let text = format!(
+                "after task {} the accuracy on task {} is {}, and {} in theory",
+                c.task,
+                task + 1,
+                percent(1.0 - c.simulation),
+                percent(1.0 - theory)
+            );
             // What is not yet learned is known without theory or training: it is no test of either.
             let to_come = task >= c.task;
-            let check = if to_come { also(&*text, distance <= EXCELLENT) } else { decides(&*text, distance <= EXCELLENT) };
+            let check = if to_come {
+                also(&*text, distance <= EXCELLENT)
+            } else {
+                decides(&*text, distance <= EXCELLENT)
+            };
             checks.push(check);
             if !to_come {
                 said.push(text);
@@ -77,17 +105,29 @@ pub fn show(results: &Results) -> Option<Shown> {
     Some(Shown {
         figure: Figure::single(panel),
         table,
-        found: format!("{}; the largest distance is {}, and {} from the theory at the q_⋆ that SGD reaches.", capital(&said.join("; ")), percent(free), percent(held)),
+        found: format!(
+            "{}; the largest distance is {}, and {} from the theory at the q_⋆ that SGD reaches.",
+            capital(&said.join("; ")),
+            percent(free),
+            percent(held)
+        ),
         checks,
         notes: vec![
-            format!("Agreement counts as excellent within {}. The accuracy on the second task before it is learned is that of the task still to come.", percent(EXCELLENT)),
+            format!(
+                "Agreement counts as excellent within {}. The accuracy on the second task before it is learned is that of the task still to come.",
+                percent(EXCELLENT)
+            ),
             "Ours: momentum and the number of epochs, which no source states.".into(),
         ],
     })
 }
 
 /// The errors on one task (from 0) after each task.
-fn errors(comparison: &[Comparison], against: Against, task: usize) -> impl Iterator<Item = &Comparison> {
+fn errors(
+    comparison: &[Comparison],
+    against: Against,
+    task: usize,
+) -> impl Iterator<Item = &Comparison> {
     let quantity = format!("eps.{}", task + 1);
     comparison.iter().filter(move |c| c.against == against && c.quantity == quantity)
 }

@@ -77,7 +77,9 @@ fn draw(panel: &mut Panel, case: &Simulated, task: usize, offset: usize, color: 
     };
     let color = Color::Palette(color);
     if way == Way::Variational {
-        panel.push(Band::new(x.clone(), of(|row| &row.eps_min), of(|row| &row.eps_max)).color(color));
+        panel.push(
+            Band::new(x.clone(), of(|row| &row.eps_min), of(|row| &row.eps_max)).color(color),
+        );
     }
     let label = format!("{}, α_2 = {}", way.name(), alpha_2(case));
     panel.push(Curve::new(x, of(|row| &row.eps)).label(label).color(color).dash(way.dash()));
@@ -106,7 +108,9 @@ fn table(cases: &[&Simulated], task: usize) -> Table {
 fn by_alpha(cases: &[&Simulated], task: usize) -> String {
     let parts: Vec<String> = cases
         .iter()
-        .filter_map(|case| Some(format!("{} (α_2 = {})", error(last(case)?.eps[task]), alpha_2(case))))
+        .filter_map(|case| {
+            Some(format!("{} (α_2 = {})", error(last(case)?.eps[task]), alpha_2(case)))
+        })
         .collect();
     list(&parts)
 }
@@ -118,11 +122,8 @@ pub fn show_first(results: &Results) -> Option<Shown> {
     let variational = cases(results, Way::Variational);
     let traditional = cases(results, Way::Traditional);
     let epoch = switch(variational.first()?);
-    let mut panel = Panel::new(
-        "error of task 1",
-        Axis::linear("epoch"),
-        Axis::linear("ε_1").range(0.0, 0.55),
-    );
+    let mut panel =
+        Panel::new("error of task 1", Axis::linear("epoch"), Axis::linear("ε_1").range(0.0, 0.55));
     panel.push(VerticalLine::new(epoch as f64));
     let shown: Vec<&Simulated> = variational.iter().chain(&traditional).copied().collect();
     for group in [&variational, &traditional] {
@@ -134,19 +135,31 @@ pub fn show_first(results: &Results) -> Option<Shown> {
         let before = case.summary.ends[0].eps[0].mean;
         let after = last(case)?.eps[0];
         checks.push(decides(
-            format!("α_2 = {alpha}: the error rises when the task changes, from {} to {}", error(before), error(after)),
+            format!(
+                "α_2 = {alpha}: the error rises when the task changes, from {} to {}",
+                error(before),
+                error(after)
+            ),
             after > before,
         ));
         let rows = &case.summary.rows;
-        let late = rows.iter().find(|row| row.epoch * 10 >= last(case).map_or(0, |l| l.epoch) * 9)?.eps[0];
+        let late =
+            rows.iter().find(|row| row.epoch * 10 >= last(case).map_or(0, |l| l.epoch) * 9)?.eps[0];
         let drift = (after - late).abs();
         checks.push(decides(
-            format!("α_2 = {alpha}: it is stable, changing by {} over the last tenth of training", error(drift)),
+            format!(
+                "α_2 = {alpha}: it is stable, changing by {} over the last tenth of training",
+                error(drift)
+            ),
             drift < 0.01,
         ));
         let forgets = last(other)?.eps[0];
         checks.push(also(
-            format!("α_2 = {alpha}: traditional SGD forgets more, {} against {}", error(forgets), error(after)),
+            format!(
+                "α_2 = {alpha}: traditional SGD forgets more, {} against {}",
+                error(forgets),
+                error(after)
+            ),
             forgets > after,
         ));
     }
@@ -169,13 +182,11 @@ pub fn show_second(results: &Results) -> Option<Shown> {
     let traditional = cases(results, Way::Traditional);
     let isolated = cases(results, Way::Isolated);
     let epoch = switch(variational.first()?);
-    let mut panel = Panel::new(
-        "error of task 2",
-        Axis::linear("epoch"),
-        Axis::linear("ε_2").range(0.0, 0.55),
-    );
+    let mut panel =
+        Panel::new("error of task 2", Axis::linear("epoch"), Axis::linear("ε_2").range(0.0, 0.55));
     panel.push(VerticalLine::new(epoch as f64));
-    for (group, task, offset) in [(&variational, 1, 0), (&traditional, 1, 0), (&isolated, 0, epoch)] {
+    for (group, task, offset) in [(&variational, 1, 0), (&traditional, 1, 0), (&isolated, 0, epoch)]
+    {
         group.iter().enumerate().for_each(|(color, case)| {
             draw(&mut panel, case, task, offset, color);
         });
@@ -226,8 +237,13 @@ struct Dip {
 impl Dip {
     fn of(case: &Simulated) -> Option<Self> {
         let epoch = switch(case);
-        let after: Vec<f64> =
-            case.summary.rows.iter().filter(|row| row.epoch >= epoch).filter_map(|row| row.q_com).collect();
+        let after: Vec<f64> = case
+            .summary
+            .rows
+            .iter()
+            .filter(|row| row.epoch >= epoch)
+            .filter_map(|row| row.q_com)
+            .collect();
         let falls = after.windows(2).map(|pair| pair[0] - pair[1]);
         Some(Self {
             at_switch: *after.first()?,
@@ -243,7 +259,8 @@ pub fn show_overlap(results: &Results) -> Option<Shown> {
     let of = |way| cases(results, way).first().copied();
     let (with, without, traditional) =
         (of(Way::Variational)?, of(Way::WithoutKl)?, of(Way::Traditional)?);
-    let mut panel = Panel::new("overlap with the common part", Axis::linear("epoch"), Axis::linear("q_{com}"));
+    let mut panel =
+        Panel::new("overlap with the common part", Axis::linear("epoch"), Axis::linear("q_{com}"));
     panel.push(VerticalLine::new(switch(with) as f64));
     let mut table = Table::new(["algorithm", "epoch", "q_com", "q_com_se"]);
     for (color, case) in [with, without, traditional].into_iter().enumerate() {
@@ -262,7 +279,12 @@ pub fn show_overlap(results: &Results) -> Option<Shown> {
         };
         panel.push(Curve::new(x, y).label(name).color(color));
         for row in rows {
-            table.push(vec![name.into(), (row.epoch as i64).into(), row.q_com.into(), row.q_com_se.into()]);
+            table.push(vec![
+                name.into(),
+                (row.epoch as i64).into(),
+                row.q_com.into(),
+                row.q_com_se.into(),
+            ]);
         }
     }
     let (kl, free, old) = (Dip::of(with)?, Dip::of(without)?, Dip::of(traditional)?);
@@ -284,7 +306,11 @@ pub fn show_overlap(results: &Results) -> Option<Shown> {
             free.end - free.lowest > kl.end - kl.lowest,
         ),
         also(
-            format!("with it the overlap ends lower: {} against {}", error(kl.end), error(free.end)),
+            format!(
+                "with it the overlap ends lower: {} against {}",
+                error(kl.end),
+                error(free.end)
+            ),
             kl.end < free.end,
         ),
         also(

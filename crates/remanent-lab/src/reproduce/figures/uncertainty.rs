@@ -16,11 +16,15 @@ pub fn show(results: &Results) -> Option<Shown> {
     let layer = |index: usize, from: usize| -> Vec<(f64, Mean)> {
         epochs[from..].iter().map(|e| (e.epoch as f64, e.uncertainty[index])).collect()
     };
-    let mut panel =
-        Panel::new("mean uncertainty of each layer", Axis::linear("epoch"), Axis::linear("⟨σ²⟩").lower(0.0));
+    let mut panel = Panel::new(
+        "mean uncertainty of each layer",
+        Axis::linear("epoch"),
+        Axis::linear("⟨σ²⟩").lower(0.0),
+    );
     mark_switches(&mut panel, case);
     let mut inset = Panel::new("", Axis::linear(""), Axis::linear(""));
-    let mut table = Table::new(["epoch", "learning_task", "layer", "uncertainty", "uncertainty_se"]);
+    let mut table =
+        Table::new(["epoch", "learning_task", "layer", "uncertainty", "uncertainty_se"]);
     for index in 0..layers {
         draw(&mut panel, &layer(index, 0), index, Some(format!("layer {}", index + 1)));
         draw(&mut inset, &layer(index, first_task), index, None);
@@ -37,14 +41,18 @@ pub fn show(results: &Results) -> Option<Shown> {
     }
     panel.push_inset(Inset::new(inset).place(0.42, 0.40, 0.55, 0.50));
 
-    let ends = |index: usize| Some((epochs.first()?.uncertainty[index].mean, epochs.last()?.uncertainty[index].mean));
+    let ends = |index: usize| {
+        Some((epochs.first()?.uncertainty[index].mean, epochs.last()?.uncertainty[index].mean))
+    };
     let falls: Vec<(f64, f64)> = (0..layers).map(ends).collect::<Option<_>>()?;
     let (rises, switches) = rises(case);
     let last = falls.last()?.1;
     let said: Vec<String> = falls
         .iter()
         .enumerate()
-        .map(|(index, (from, to))| format!("from {} to {} in layer {}", error(*from), error(*to), index + 1))
+        .map(|(index, (from, to))| {
+            format!("from {} to {} in layer {}", error(*from), error(*to), index + 1)
+        })
         .collect();
     Some(Shown {
         figure: Figure::single(panel),
@@ -71,7 +79,9 @@ pub fn show(results: &Results) -> Option<Shown> {
 fn draw(panel: &mut Panel, rows: &[(f64, Mean)], index: usize, label: Option<String>) {
     let color = Color::Palette(index);
     let x: Vec<f64> = rows.iter().map(|row| row.0).collect();
-    let edge = |sign: f64| rows.iter().map(|(_, m)| m.mean + sign * m.standard_error.unwrap_or(0.0)).collect();
+    let edge = |sign: f64| {
+        rows.iter().map(|(_, m)| m.mean + sign * m.standard_error.unwrap_or(0.0)).collect()
+    };
     panel.push(Band::new(x.clone(), edge(-1.0), edge(1.0)).color(color));
     let curve = Curve::new(x, rows.iter().map(|row| row.1.mean).collect()).color(color);
     panel.push(match label {
