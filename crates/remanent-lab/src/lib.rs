@@ -85,6 +85,7 @@ pub mod config;
 pub mod convergence;
 pub mod found;
 pub mod plan;
+pub mod report;
 pub mod sealed;
 pub mod simulation;
 pub mod tensorboard;
