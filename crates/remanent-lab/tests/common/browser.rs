@@ -34,6 +34,9 @@ const MEASURE: &str = r#"<script>
 addEventListener("load", () => {
   const box = (e) => { const r = e.getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; };
   const root = document.documentElement;
+  const height = root.scrollHeight;
+  // What can be opened must not stick out either.
+  document.querySelectorAll("details").forEach((e) => { e.open = true; });
   // Whether an element stands in a box that scrolls by itself.
   const boxed = (e) => { for (; e && e !== document.body; e = e.parentElement)
     if (getComputedStyle(e).overflowX !== "visible") return true; return false; };
@@ -43,7 +46,7 @@ addEventListener("load", () => {
   const seen = {
     width: innerWidth,
     scroll_width: root.scrollWidth,
-    height: root.scrollHeight,
+    height,
     text: document.body.innerText,
     repeated: names.filter((id, at) => names.indexOf(id) !== at),
     wide: wide.map((e) => e.tagName + "." + e.className),
@@ -71,9 +74,9 @@ pub struct Sight {
     pub width: f64,
     /// The width of what is in it: more than that of the window if the page has to be scrolled.
     pub scroll_width: f64,
-    /// The height of the whole page.
+    /// The height of the whole page, with what can be opened closed.
     pub height: f64,
-    /// The text that can be read.
+    /// The text that can be read, with all that can be opened.
     pub text: String,
     /// Names of elements that are there more than once.
     pub repeated: Vec<String>,
