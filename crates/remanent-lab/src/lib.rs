@@ -86,6 +86,7 @@ pub mod convergence;
 pub mod found;
 pub mod plan;
 pub mod reproduce;
+pub mod report;
 pub mod sealed;
 pub mod simulation;
 pub mod tensorboard;

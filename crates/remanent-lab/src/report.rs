@@ -1,0 +1,143 @@
+//! The report: one page of HTML that lays every figure beside what the paper claims of it.
+//!
+//! An [`Exhibit`] is a figure with all that is needed to judge it and to make it again: its drawing,
+//! its numbers, its configuration and command, and a list of [`Check`]s. Nobody writes a verdict:
+//! [`Verdict::of`] makes it from the checks, by a rule that the page states, so that the same numbers
+//! give the same verdict on every machine.
+//!
+//! The page is a single file which loads nothing: drawings are inline, data are links that hold
+//! them, fonts are those of the reader. It forbids its own browser to load or run anything, so that a
+//! drawing or a text with something else in it is harmless, and needs no script. It can be mailed,
+//! kept and printed, and looks the same in ten years.
+//!
+//! ```
+//! use remanent_lab::report::{Check, Exhibit, Machine, Report};
+//!
+//! let exhibit = Exhibit {
+//!     id: "3b".into(),
+//!     title: "error against α".into(),
+//!     beyond: false,
+//!     size: "N = 500, 5 trials (paper: N = 1000, 20 trials)".into(),
+//!     reduced: true,
+//!     claim: "The error falls with α and jumps to zero.".into(),
+//!     found: "It falls, and jumps at 1.7.".into(),
+//!     checks: vec![Check { what: "the error falls".into(), holds: true, essential: true }],
+//!     notes: vec![],
+//!     svg: "<svg></svg>".into(),
+//!     csv: "alpha,error\n0.1,0.4\n".into(),
+//!     config: "n = 500\n".into(),
+//!     command: "remanent simulate --config figures/3b/experiment.toml".into(),
+//!     seconds: Some(840.0),
+//!     cells: 5,
+//! };
+//! let report = Report {
+//!     title: "Remanent".into(),
+//!     quick: true,
+//!     version: "0.1.0".into(),
+//!     date: "2026-01-01".into(),
+//!     command: "remanent reproduce --quick".into(),
+//!     wall_seconds: 500.0,
+//!     machine: Machine::detect(2),
+//!     exhibits: vec![exhibit],
+//! };
+//! let page = report.html()?;
+//! assert!(page.contains(r#"<section class="exhibit" id="fig-3b" data-verdict="reproduced">"#));
+//! # Ok::<(), remanent_lab::report::ReportError>(())
+//! ```
+
+mod machine;
+mod page;
+mod verdict;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+pub use machine::Machine;
+pub use page::{anchor, duration};
+pub use verdict::{Check, Verdict};
+
+/// One figure of the report.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Exhibit {
+    /// The number of the figure: `3b`, `B7`.
+    pub id: String,
+    /// What it shows, in a few words.
+    pub title: String,
+    /// Whether the paper has no such figure.
+    pub beyond: bool,
+    /// The size, with the paper's if it differs: `N = 500, 5 trials (paper: N = 1000, 20 trials)`, or
+    /// `paper size`.
+    pub size: String,
+    /// Whether the size is below the paper's, and the figure labelled so.
+    pub reduced: bool,
+    /// One sentence: what the paper claims, or the question if it is beyond the paper.
+    pub claim: String,
+    /// One sentence: what was found.
+    pub found: String,
+    /// What makes the verdict.
+    pub checks: Vec<Check>,
+    /// Remarks: what was chosen by us, what differs from the published curve.
+    pub notes: Vec<String>,
+    /// The drawing, as markup of SVG. It goes into the page as it is; several drawings may follow one
+    /// another.
+    pub svg: String,
+    /// The numbers, with a head line.
+    pub csv: String,
+    /// The configuration, as TOML.
+    pub config: String,
+    /// The command that makes the figure alone.
+    pub command: String,
+    /// Computing time in seconds: of all cells together, each on one thread.
+    pub seconds: Option<f64>,
+    /// The number of cells.
+    pub cells: usize,
+}
+
+impl Exhibit {
+    /// What the checks decide.
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(&self.checks)
+    }
+}
+
+/// All figures, and how they were made.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Report {
+    /// The headline.
+    pub title: String,
+    /// Whether the sizes are reduced throughout, for a first look.
+    pub quick: bool,
+    /// The version of the program.
+    pub version: String,
+    /// The day.
+    pub date: String,
+    /// The command that makes the whole report.
+    pub command: String,
+    /// How long that took, in seconds.
+    pub wall_seconds: f64,
+    /// Where.
+    pub machine: Machine,
+    /// The figures, in the order of the page; those beyond the paper come after the others.
+    pub exhibits: Vec<Exhibit>,
+}
+
+impl Report {
+    /// The page.
+    pub fn html(&self) -> Result<String, ReportError> {
+        page::render(self)
+    }
+}
+
+/// Why there is no page.
+#[derive(Debug, Error)]
+pub enum ReportError {
+    /// Two figures would have the same place in the page.
+    #[error("two figures of the report are called {id:?}, or have names that differ only in signs")]
+    SameId {
+        /// The number of the second.
+        id: String,
+    },
+    /// The template does not fit the data.
+    #[error("the template of the report failed: {0}")]
+    Template(#[from] minijinja::Error),
+}
