@@ -255,7 +255,7 @@ fn listed_scans(file: &mut Table) -> Result<Vec<Scan>, PlanError> {
         Some(Value::Table(scans)) => scans
             .keys()
             .map(|key| {
-                let values = values::numbers(&scans, key)?.unwrap_or_default();
+                let values = values::list(&scans, key)?.unwrap_or_default();
                 Ok(Scan { key: key.clone(), values })
             })
             .collect(),

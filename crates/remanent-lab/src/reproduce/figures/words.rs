@@ -20,14 +20,6 @@ pub fn error(eps: f64) -> String {
     if eps != 0.0 && eps.abs() < 5e-4 { format!("{eps:.1e}") } else { format!("{eps:.3}") }
 }
 
-/// `0.191 ± 0.004`.
-pub fn with_error(summary: &Summary) -> String {
-    match summary.standard_error {
-        Some(se) => format!("{} ± {}", error(summary.mean), error(se)),
-        None => error(summary.mean),
-    }
-}
-
 /// `86.4 %`.
 pub fn percent(part: f64) -> String {
     format!("{:.1} %", 100.0 * part)
