@@ -84,6 +84,7 @@ pub mod bound;
 pub mod config;
 pub mod convergence;
 pub mod found;
+pub mod lists;
 pub mod plan;
 pub mod sealed;
 pub mod simulation;

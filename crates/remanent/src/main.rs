@@ -14,7 +14,6 @@ mod predict;
 mod simulate;
 mod theory;
 mod train;
-mod values;
 
 use std::process::ExitCode;
 
