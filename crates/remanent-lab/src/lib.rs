@@ -89,6 +89,7 @@ pub mod plan;
 pub mod sealed;
 pub mod simulation;
 pub mod tensorboard;
+pub mod theory;
 pub mod training;
 pub mod values;
 
