@@ -84,12 +84,14 @@ pub mod bound;
 pub mod config;
 pub mod convergence;
 pub mod found;
+pub mod lists;
 pub mod plan;
 pub mod reproduce;
 pub mod report;
 pub mod sealed;
 pub mod simulation;
 pub mod tensorboard;
+pub mod theory;
 pub mod training;
 pub mod values;
 

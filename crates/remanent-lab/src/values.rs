@@ -3,6 +3,8 @@
 use thiserror::Error;
 use toml::{Table, Value};
 
+use crate::lists::Values;
+
 /// A value of the wrong kind.
 #[derive(Debug, Error, PartialEq)]
 #[error("{key} = {value} cannot be used: it must be {expected}")]
@@ -62,6 +64,24 @@ pub fn numbers(table: &Table, key: &str) -> Result<Option<Vec<f64>>, ValueError>
     read(table, key, "a number or a list of numbers", |value| each(value, as_number))
 }
 
+/// A number, a list of numbers, or a text like `0.1:3:0.01` that stands for a list.
+pub fn list(table: &Table, key: &str) -> Result<Option<Vec<f64>>, ValueError> {
+    let Some(value) = table.get(key) else { return Ok(None) };
+    as_list(key, value).map(Some)
+}
+
+/// What [`list`] reads, from a value that is at hand.
+pub fn as_list(key: &str, value: &Value) -> Result<Vec<f64>, ValueError> {
+    const EXPECTED: &str = "a number, a list of numbers or a text like \"0.1:3:0.01\"";
+    match value {
+        Value::String(text) => match text.parse::<Values>() {
+            Ok(values) => Ok(values.0),
+            Err(error) => Err(ValueError::new(key, value, format!("{EXPECTED}; {error}"))),
+        },
+        value => each(value, as_number).ok_or_else(|| ValueError::new(key, value, EXPECTED)),
+    }
+}
+
 /// A whole number, not negative.
 pub fn count(table: &Table, key: &str) -> Result<Option<usize>, ValueError> {
     read(table, key, "a whole number", as_count)
@@ -105,6 +125,15 @@ mod tests {
         assert_eq!(numbers(&table("a = [2, 0.5]"), "a"), Ok(Some(vec![2.0, 0.5])));
         assert_eq!(numbers(&table("b = 2"), "a"), Ok(None));
         assert_eq!(counts(&table("a = [3, 4.0]"), "a"), Ok(Some(vec![3, 4])));
+    }
+
+    #[test]
+    fn a_text_may_stand_for_a_list() {
+        assert_eq!(list(&table("a = '0.1:0.3:0.1'"), "a"), Ok(Some(vec![0.1, 0.2, 0.3])));
+        assert_eq!(list(&table("a = [2, 0.5]"), "a"), Ok(Some(vec![2.0, 0.5])));
+        assert_eq!(list(&table("b = 2"), "a"), Ok(None));
+        let error = list(&table("a = '1:2'"), "a").unwrap_err().to_string();
+        assert!(error.contains("from:to:step"), "{error}");
     }
 
     #[test]

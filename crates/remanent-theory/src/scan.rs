@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use thiserror::Error;
 
-use crate::chain::{ChainParameters, ChainResult};
+use crate::chain::{Chain, ChainParameters, ChainResult};
 use crate::parameters::ParameterError;
 
 /// What is scanned: a parameter of all tasks (steps), or of one of them.
@@ -120,13 +120,12 @@ impl Serialize for ScanPoint {
     }
 }
 
-/// Solves the chain at every point of the product of the axes; the last axis
-/// varies fastest. `done` is called after each point, from any thread.
-pub fn scan(
-    parameters: &ChainParameters,
-    axes: &[ScanAxis],
-    done: &(dyn Fn() + Sync),
-) -> Result<Vec<ScanPoint>, ScanError> {
+/// The scanned values by name, and the chain that they make, not yet solved.
+pub type ScanCase = (Vec<(String, f64)>, Chain);
+
+/// The chains at every point of the product of the axes, checked; the last axis varies
+/// fastest.
+pub fn cases(parameters: &ChainParameters, axes: &[ScanAxis]) -> Result<Vec<ScanCase>, ScanError> {
     let mut points: Vec<(Vec<(String, f64)>, ChainParameters)> = vec![(vec![], parameters.clone())];
     for axis in axes {
         let mut next = Vec::with_capacity(points.len() * axis.values.len());
@@ -141,11 +140,17 @@ pub fn scan(
         }
         points = next;
     }
-    let chains = points
-        .into_iter()
-        .map(|(at, p)| Ok((at, p.check()?)))
-        .collect::<Result<Vec<_>, ScanError>>()?;
-    Ok(chains
+    points.into_iter().map(|(at, p)| Ok((at, p.check()?))).collect()
+}
+
+/// Solves the chain at every point of the product of the axes; the last axis
+/// varies fastest. `done` is called after each point, from any thread.
+pub fn scan(
+    parameters: &ChainParameters,
+    axes: &[ScanAxis],
+    done: &(dyn Fn() + Sync),
+) -> Result<Vec<ScanPoint>, ScanError> {
+    Ok(cases(parameters, axes)?
         .into_par_iter()
         .map(|(at, chain)| {
             let point = ScanPoint { at, chain: chain.solve() };

@@ -24,6 +24,17 @@ pub enum Termination {
     NoSolution,
 }
 
+impl std::fmt::Display for Termination {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Converged => "converged",
+            Self::MaxIterations => "max_iterations",
+            Self::LeftDomain => "left_domain",
+            Self::NoSolution => "no_solution",
+        })
+    }
+}
+
 /// One solution for one task. Where there is none, the numbers are NaN (null in
 /// JSON) and `termination` says why.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

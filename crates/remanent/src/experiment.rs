@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::ProgressBar;
 use remanent_lab::config::{self, ConfigError};
+use remanent_lab::lists::{Values, ValuesError};
 use remanent_lab::plan::{Layers, Plan, Scan};
 use remanent_lab::{CHECKPOINT_EVERY, Cell, Context, Store, Watcher};
 use serde_json::Value;
 use toml::Table;
 
 use crate::output;
-use crate::values::{Values, ValuesError};
 
 /// Arguments of every experiment.
 #[derive(Clone, Debug, Args)]

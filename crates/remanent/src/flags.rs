@@ -1,8 +1,7 @@
 //! Flags of the command line as keys of a configuration.
 
+use remanent_lab::lists::Values;
 use toml::{Table, Value};
-
-use crate::values::Values;
 
 /// Sets a key, if the flag was given.
 pub fn put(table: &mut Table, key: &str, value: Option<impl Into<Value>>) {

@@ -15,7 +15,6 @@ mod reproduce;
 mod simulate;
 mod theory;
 mod train;
-mod values;
 
 use std::process::ExitCode;
 

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use remanent_data::sources::SourceError;
 use remanent_data::stream::StreamError;
 use remanent_lab::config::ConfigError;
+use remanent_lab::lists::ValuesError;
 use remanent_lab::plan::PlanError;
 use remanent_lab::reproduce::{UnknownFigure, WorkError};
 use remanent_lab::simulation::SettingError;
@@ -19,8 +20,6 @@ use remanent_theory::parameters::ParameterError;
 use remanent_theory::scan::ScanError;
 use serde::Serialize;
 use thiserror::Error;
-
-use crate::values::ValuesError;
 
 /// How a run ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

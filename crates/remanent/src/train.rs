@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use remanent_lab::lists::Values;
 use remanent_lab::plan::Plan;
 use remanent_lab::training::{self, Material, Training, TrainingSummary, Trial, TrialRecord};
 use remanent_network::predictor::Predictor;
@@ -16,7 +17,6 @@ use crate::data;
 use crate::experiment::{ExperimentArguments, Finished};
 use crate::flags::{put, put_count, put_list, put_text};
 use crate::output::{self, Format, Outcome, Output};
-use crate::values::Values;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use remanent_lab::convergence::{self, ConvergenceStudy, ConvergenceTrial};
+use remanent_lab::lists::Values;
 use remanent_lab::plan::Scan;
 use serde_json::json;
 
@@ -9,7 +10,6 @@ use super::GradientArguments;
 use crate::experiment::ExperimentArguments;
 use crate::flags::{put, put_count};
 use crate::output::{Outcome, Output, remark};
-use crate::values::Values;
 
 /// Measures the convergence time of gradient descent over alpha.
 ///

@@ -5,11 +5,11 @@ mod convergence_time;
 mod perceptron;
 
 use clap::{Args, Subcommand};
+use remanent_lab::lists::Values;
 use toml::Table;
 
 use crate::flags::{put, put_list, put_text};
 use crate::output::Outcome;
-use crate::values::Values;
 
 const EXAMPLES: &str = "\
 Defaults of the learners (1000 epochs each):

@@ -1,6 +1,7 @@
 //! `remanent simulate` itself.
 
 use clap::{Args, ValueEnum};
+use remanent_lab::lists::Values;
 use remanent_lab::plan::Plan;
 use remanent_lab::simulation::{
     self, CaseSummary, Comparison, Drawn, Learner, Named, Simulation, SummaryRow, TaskEnd,
@@ -15,7 +16,6 @@ use crate::experiment::{ExperimentArguments, Finished};
 use crate::flags::{put, put_count, put_list, put_text};
 use crate::output::{Format, Outcome, Output, remark, say};
 use crate::theory::BranchArgument;
-use crate::values::Values;
 
 /// The arguments.
 #[derive(Args)]

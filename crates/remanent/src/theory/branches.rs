@@ -1,6 +1,7 @@
 //! `remanent theory branches`.
 
 use clap::Args;
+use remanent_lab::lists::{Interval, Values};
 use remanent_plot::{Axis, Cell, Figure, HorizontalLine, Panel, Table, VerticalLine};
 use remanent_theory::branches::{Branches, branches};
 use remanent_theory::single::SingleTask;
@@ -9,7 +10,6 @@ use remanent_theory::solution::Solution;
 use super::figures::by_branch;
 use super::{PriorArgument, tables};
 use crate::output::{Format, Outcome, Output, remark, usage};
-use crate::values::{Interval, Values};
 
 /// Follows the whole curve of solutions in alpha, round its folds.
 ///

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use clap::Args;
+use remanent_lab::lists::{Values, ValuesError};
 use remanent_plot::{Axis, Color, Curve, Figure, Map, Panel};
 use remanent_theory::chain::{ChainParameters, ChainResult, TaskResult};
 use remanent_theory::curve::Branch;
@@ -11,7 +12,6 @@ use remanent_theory::scan::{ScanAxis, ScanError, ScanPoint, scan};
 
 use super::{BranchArgument, PriorArgument, tables};
 use crate::output::{Outcome, Output, conclude, progress, usage};
-use crate::values::{Values, ValuesError};
 
 /// Solves a chain of any number of tasks, learned one after the other.
 ///

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use rayon::prelude::*;
+use remanent_lab::lists::Values;
 use remanent_plot::{Axis, Color, Curve, Figure, Panel};
 use remanent_theory::chain::ChainParameters;
 use remanent_theory::parameters::Choice;
@@ -11,7 +12,6 @@ use remanent_theory::solution::Solution;
 use super::chain::emit_chain;
 use super::{BranchArgument, PriorArgument, tables};
 use crate::output::{Outcome, Output, conclude, usage};
-use crate::values::Values;
 
 /// Solves the system whose self-overlap q_d is held at q-star.
 ///

@@ -1,6 +1,7 @@
 //! `remanent theory phase-diagram`.
 
 use clap::Args;
+use remanent_lab::lists::Values;
 use remanent_plot::{Axis, Cell, Color, Curve, Dash, Figure, Panel, Points, Table};
 use remanent_theory::curve::Branch;
 use remanent_theory::phase::{PhaseDiagram, PhaseRow, phase_diagram};
@@ -8,7 +9,6 @@ use remanent_theory::single::SingleTask;
 
 use super::PriorArgument;
 use crate::output::{Format, Outcome, Output, progress};
-use crate::values::Values;
 
 /// Computes the spinodals, the crossing and the replicon lines over beta, and
 /// the critical point where the spinodals meet.

@@ -1,6 +1,7 @@
 //! `remanent theory single`.
 
 use clap::{Args, ValueEnum};
+use remanent_lab::lists::Values;
 use remanent_plot::{Axis, Figure, Panel};
 use remanent_theory::parameters::Choice;
 use remanent_theory::single::SingleTask;
@@ -9,7 +10,6 @@ use remanent_theory::solution::Solution;
 use super::figures::{branch_order, by_branch};
 use super::{PriorArgument, tables};
 use crate::output::{Outcome, Output, conclude};
-use crate::values::Values;
 
 /// Solves one task for every combination of alpha and beta.
 ///

@@ -2,7 +2,7 @@
 
 use remanent_plot::{Cell, Table};
 use remanent_theory::chain::TaskResult;
-use remanent_theory::solution::{Solution, Termination};
+use remanent_theory::solution::Solution;
 
 use crate::output::Format;
 
@@ -30,7 +30,7 @@ const ALL: [Column; 21] = [
     ("replicon", |s| Cell::Number(s.replicon)),
     ("residual", |s| Cell::Number(s.residual)),
     ("quadrature_error", |s| Cell::Number(s.quadrature_error)),
-    ("termination", |s| Cell::Text(termination(s.termination).into())),
+    ("termination", |s| Cell::Text(s.termination.to_string())),
 ];
 
 /// What fits on a terminal.
@@ -47,15 +47,6 @@ const SHORT: [&str; 11] = [
     "replicon",
     "termination",
 ];
-
-fn termination(termination: Termination) -> &'static str {
-    match termination {
-        Termination::Converged => "converged",
-        Termination::MaxIterations => "max_iterations",
-        Termination::LeftDomain => "left_domain",
-        Termination::NoSolution => "no_solution",
-    }
-}
 
 fn columns(format: Format) -> Vec<Column> {
     let shown = |c: &Column| format == Format::Csv || SHORT.contains(&c.0);

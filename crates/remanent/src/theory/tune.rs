@@ -1,6 +1,7 @@
 //! `remanent theory tune`.
 
 use clap::{Args, ValueEnum};
+use remanent_lab::lists::Values;
 use remanent_plot::{Axis, Cell, Color, Curve, Dash, Figure, Panel, Table, VerticalLine};
 use remanent_theory::chain::ChainParameters;
 use remanent_theory::parameters::Choice;
@@ -8,7 +9,6 @@ use remanent_theory::tune::{Objective, Tuned, tune};
 
 use super::{BranchArgument, PriorArgument};
 use crate::output::{Format, Outcome, Output, conclude, progress, remark};
-use crate::values::Values;
 
 /// Finds how strongly the old tasks should be protected.
 ///

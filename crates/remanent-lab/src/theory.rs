@@ -1,0 +1,42 @@
+//! Questions to the theory, as cells of an experiment.
+//!
+//! A theory curve is computed as a simulation is: a configuration states what is asked, a
+//! [`QueryCell`] computes it, and its record, an [`Answer`], is kept under the hash of the question.
+//! So one report has theory, perceptron and network from one way of data, and a curve is
+//! never computed twice. The key `ask` chooses the question:
+//!
+//! | `ask` | keys, besides `prior` and `branch` | answer |
+//! |---|---|---|
+//! | `single` | `alpha`, `beta` | a [`Point`] for each solution |
+//! | `constrained` | `alpha`, `beta`, `q_star` | the same with q_d held at q_⋆ |
+//! | `chain` | `alpha`, `beta`, `r0`, `gamma`, `q_star`, `scan` | a [`ChainPoint`] for each scanned value |
+//! | `branches` | `alpha` (an interval), `beta` | [`Branches`] |
+//! | `phase-diagram` | `beta` | [`PhaseDiagram`] |
+//! | `tune` | `alpha`, `beta`, `r0`, `gamma`, `objective` | [`Tuned`] |
+//! | `monte-carlo` | `alpha`, `beta`, `draws`, `outer`, `repeats`, `seed`, `inner`, `settle` | [`MonteCarlo`](monte_carlo::MonteCarlo) |
+//!
+//! ```
+//! use remanent_lab::theory::{Query, QueryCell};
+//! use remanent_lab::{Cell, Context};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let query = Query::from_table(&"ask = 'single'\nalpha = '0.5:1.5:0.5'\nbeta = 20".parse()?)?;
+//! let answer = QueryCell { query: &query }.run(&mut Context::detached())?;
+//! let points = answer.as_single().expect("what was asked");
+//! assert_eq!(points.len(), 3);
+//! assert!(points[2].eps < points[0].eps);
+//! # Ok(())
+//! # }
+//! ```
+
+mod answer;
+mod cell;
+pub mod monte_carlo;
+mod query;
+
+pub use answer::{
+    Answer, Branches, ChainPoint, Crossing, Fold, PhaseDiagram, PhaseRow, Place, Point,
+    RepliconZero, TaskPoint, TunePoint, Tuned,
+};
+pub use cell::QueryCell;
+pub use query::{ASKS, Query, QueryError, keys};

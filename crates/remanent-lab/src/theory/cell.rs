@@ -1,0 +1,220 @@
+//! The cell that answers a question.
+
+use rayon::prelude::*;
+use remanent_theory::branches::branches;
+use remanent_theory::parameters::{Choice, ParameterError, Prior};
+use remanent_theory::phase::phase_diagram;
+use remanent_theory::scan::scan;
+use remanent_theory::single::SingleTask;
+use remanent_theory::tune::tune;
+use serde_json::Value;
+
+use super::query::Ask;
+use super::{Answer, ChainPoint, Point, Query};
+use crate::{Cell, Context, Stopped};
+
+/// A question as a cell.
+#[derive(Clone, Copy, Debug)]
+pub struct QueryCell<'a> {
+    /// The question.
+    pub query: &'a Query,
+}
+
+impl Cell for QueryCell<'_> {
+    type Record = Answer;
+
+    fn key(&self) -> Value {
+        self.query.to_json()
+    }
+
+    /// The number of curves or points that are computed one by one.
+    fn work(&self) -> u64 {
+        let count = match &self.query.0 {
+            Ask::Single { beta, .. } | Ask::PhaseDiagram { beta, .. } => beta.len(),
+            Ask::Constrained { beta, q_star, .. } => beta.len() * q_star.len(),
+            Ask::Chain { axes, .. } => axes.iter().map(|a| a.values.len()).product(),
+            Ask::Branches { .. } | Ask::Tune { .. } => 1,
+            Ask::MonteCarlo(study) => return study.work(),
+        };
+        count as u64
+    }
+
+    fn run(&self, context: &mut Context<'_>) -> Result<Answer, Stopped> {
+        match &self.query.0 {
+            Ask::MonteCarlo(study) => study.run(context).map(Answer::MonteCarlo),
+            // Everything was checked when it was read, so this does not fail.
+            ask => answer(ask, context).map_err(Stopped::Failed),
+        }
+    }
+}
+
+fn answer(ask: &Ask, context: &Context<'_>) -> Result<Answer, String> {
+    let text = |error: ParameterError| error.to_string();
+    let done = || context.advance(1);
+    Ok(match ask {
+        Ask::Single { alpha, beta, prior, choice } => {
+            let mut points = Vec::new();
+            for beta in beta {
+                points.extend(single(*beta, alpha, *prior, *choice).map_err(text)?);
+                done();
+            }
+            Answer::Single(points)
+        }
+        Ask::Constrained { alpha, beta, q_star, prior, choice } => {
+            let at = |(beta, q_star): (f64, f64)| {
+                let task = SingleTask::new(beta)?.with_prior(*prior).with_q_star(q_star)?;
+                let point = Point::at_q_star(&task.solve(*alpha, *choice)?, q_star);
+                done();
+                Ok(point)
+            };
+            let places: Vec<(f64, f64)> =
+                beta.iter().flat_map(|b| q_star.iter().map(|q| (*b, *q))).collect();
+            let points = places.into_par_iter().map(at).collect::<Result<_, _>>();
+            Answer::Constrained(points.map_err(text)?)
+        }
+        Ask::Chain { parameters, axes } => {
+            let points = scan(parameters, axes, &done).map_err(|error| error.to_string())?;
+            Answer::Chain(points.iter().map(ChainPoint::from).collect())
+        }
+        Ask::Branches { beta, low, high, prior } => {
+            let task = SingleTask::new(*beta).map_err(text)?.with_prior(*prior);
+            let found = branches(&task, *low, *high).map_err(text)?;
+            done();
+            Answer::Branches(Box::new((&found).into()))
+        }
+        Ask::PhaseDiagram { beta, prior } => {
+            let task = SingleTask::new(beta[0]).map_err(text)?.with_prior(*prior);
+            Answer::PhaseDiagram((&phase_diagram(&task, beta, &done).map_err(text)?).into())
+        }
+        Ask::Tune { parameters, gamma, objective } => {
+            // How many γ are tried between the grid's is not known before.
+            let tuned = tune(parameters, gamma, *objective, &|| ()).map_err(text)?;
+            done();
+            Answer::Tune((&tuned).into())
+        }
+        Ask::MonteCarlo(_) => return Err("a study by Monte Carlo runs by itself".into()),
+    })
+}
+
+fn single(
+    beta: f64,
+    alpha: &[f64],
+    prior: Prior,
+    choice: Option<Choice>,
+) -> Result<Vec<Point>, ParameterError> {
+    let task = SingleTask::new(beta)?.with_prior(prior);
+    let solutions = match choice {
+        Some(choice) => task.scan(alpha, choice)?,
+        None => task.scan_all(alpha)?.into_iter().flatten().collect(),
+    };
+    Ok(solutions.iter().map(Point::from).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(text: &str) -> Answer {
+        let query = Query::from_table(&text.parse().unwrap()).unwrap();
+        let answer = QueryCell { query: &query }.run(&mut Context::detached()).unwrap();
+        let text = serde_json::to_string(&answer).unwrap();
+        assert_eq!(serde_json::from_str::<Answer>(&text).unwrap(), answer, "{text}");
+        answer
+    }
+
+    #[test]
+    fn all_solutions_of_one_task() {
+        let answer = ask("ask = 'single'\nalpha = [1.0, 1.7]\nbeta = [10, 20]\nbranch = 'all'");
+        let points = answer.as_single().unwrap();
+        let found: Vec<_> = points.iter().map(|p| (p.beta, p.alpha, p.branch.as_str())).collect();
+        assert_eq!(found[..2], [(10.0, 1.0, "only"), (10.0, 1.7, "only")]);
+        assert_eq!(
+            found[2..],
+            [(20.0, 1.0, "poor"), (20.0, 1.7, "poor"), (20.0, 1.7, "middle"), (20.0, 1.7, "good")]
+        );
+        assert!((points[2].q_d.unwrap() - 0.911_750_615_6).abs() < 1e-9);
+        assert!(points[2].q_star.is_none() && points[2].termination == "converged");
+        assert!(answer.as_constrained().is_none() && answer.as_tune().is_none());
+    }
+
+    #[test]
+    fn a_branch_that_does_not_exist_is_a_row_without_numbers() {
+        let answer = ask("ask = 'single'\nalpha = 1.0\nbranch = 'middle'");
+        let point = &answer.as_single().unwrap()[0];
+        assert_eq!((point.eps, point.termination.as_str()), (None, "no_solution"));
+    }
+
+    #[test]
+    fn points_with_the_self_overlap_held() {
+        let answer = ask("ask = 'constrained'\nalpha = 2\nbeta = [5, 20]\nq_star = [0.3, 0.6]");
+        let points = answer.as_constrained().unwrap();
+        assert_eq!(points.len(), 4);
+        assert_eq!((points[1].beta, points[1].q_star), (5.0, Some(0.6)));
+        assert!((points[1].q_d.unwrap() - 0.6).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_scanned_chain() {
+        let answer = ask("ask = 'chain'\nalpha = [2, 1]\nr0 = 0.5\ngamma = 0.1\n\
+             scan = {'alpha.2' = [1, 2], r0 = [-0.5, 0.5]}");
+        let points = answer.as_chain().unwrap();
+        assert_eq!(points.len(), 4);
+        assert_eq!((points[1].scanned["alpha.2"], points[1].scanned["r0"]), (1.0, 0.5));
+        let last = points[3].tasks.last().unwrap();
+        assert_eq!((last.task, last.eps_by_task.len()), (2, 2));
+        assert!(last.potential.is_some() && last.termination == "converged");
+
+        let alone = ask("ask = 'chain'\nalpha = [2, 2]\nr0 = 0.5\ngamma = 0.1");
+        let alone = alone.as_chain().unwrap();
+        assert_eq!(alone[0].tasks, points[3].tasks);
+        assert!(alone[0].scanned.is_empty());
+    }
+
+    #[test]
+    fn landmarks_of_the_curve() {
+        let answer = ask("ask = 'branches'\nalpha = [1.4, 2.0]");
+        let found = answer.as_branches().unwrap();
+        assert_eq!(found.folds.len(), 2);
+        assert!((found.folds[0].alpha - 1.499).abs() < 1e-3 && found.folds[0].ends == "good");
+        let crossing = found.crossing.as_ref().unwrap();
+        assert!(crossing.poor.eps > crossing.good.eps && !crossing.replica_symmetry_holds);
+        assert!(!found.replicon_zeros.is_empty() && found.corner.is_none());
+        assert!(found.rows.iter().all(|row| (1.39..2.01).contains(&row.alpha)));
+    }
+
+    #[test]
+    fn a_small_phase_diagram() {
+        let answer = ask("ask = 'phase-diagram'\nbeta = [20, 10]");
+        let diagram = answer.as_phase_diagram().unwrap();
+        assert_eq!(diagram.rows[0].beta, 10.0);
+        assert!(diagram.rows[0].good_from.is_none() && diagram.rows[1].good_from.is_some());
+        assert!((10.0..20.0).contains(&diagram.critical_point.unwrap().beta));
+    }
+
+    #[test]
+    fn the_best_gamma() {
+        let answer = ask(
+            "ask = 'tune'\nalpha = [1, 1]\nr0 = 0.5\ngamma = [0, 0.01, 0.1, 1, 10]\nobjective = 'max'",
+        );
+        let tuned = answer.as_tune().unwrap();
+        assert!(tuned.curve.len() >= 5 && tuned.eps_by_task.len() == 2);
+        let smallest = tuned.curve.iter().filter_map(|p| p.objective).fold(1.0, f64::min);
+        assert_eq!(tuned.objective, Some(smallest));
+    }
+
+    #[test]
+    fn the_work_is_what_is_computed_one_by_one() {
+        for (text, work) in [
+            ("ask = 'single'\nalpha = '0.1:3:0.1'\nbeta = [5, 10]", 2),
+            ("ask = 'constrained'\nalpha = 1\nbeta = [5, 10]\nq_star = [0.1, 0.2, 0.3]", 6),
+            ("ask = 'chain'\nalpha = [1, 1]\nr0 = 0", 1),
+            ("ask = 'chain'\nalpha = [1, 1]\nr0 = 0\nscan = {r0 = [0, 1], alpha = [1, 2]}", 4),
+            ("ask = 'phase-diagram'\nbeta = [5, 10]", 2),
+            ("ask = 'branches'", 1),
+            ("ask = 'monte-carlo'\ndraws = [100, 200]\nrepeats = 3", 6),
+        ] {
+            let query = Query::from_table(&text.parse().unwrap()).unwrap();
+            assert_eq!(QueryCell { query: &query }.work(), work, "{text}");
+        }
+    }
+}
