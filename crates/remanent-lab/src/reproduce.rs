@@ -45,7 +45,7 @@ pub fn exhibit(work: &Work, records: Records, quick: bool) -> Result<(Exhibit, F
         found: shown.found,
         checks: shown.checks,
         notes: shown.notes,
-        svg: figure.to_inline_svg(&format!("fig-{}", work.entry.id)),
+        svg: figure.to_svg(),
         csv: shown.table.to_csv(),
         config: work.entry.config.into(),
         command: work.command(quick),

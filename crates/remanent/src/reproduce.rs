@@ -17,6 +17,9 @@ use crate::data;
 use crate::experiment::{self, Place};
 use crate::output::{self, Format, Outcome};
 
+/// About how many seconds a unit of work of a question to the theory takes.
+const THEORY_POINT: f64 = 0.05;
+
 const EXAMPLES: &str = "\
 Examples:
   remanent reproduce --quick              every figure at reduced size, without any data, in a few minutes
@@ -168,11 +171,13 @@ impl Reproduce {
 
     fn preview(&self, works: &[Work], batches: &Batches) -> anyhow::Result<Outcome> {
         let mut costs: Vec<Cost> = works.iter().map(|_| Cost::default()).collect();
-        self.survey("theory", &batches.theory, &mut costs)?;
-        self.survey("bound", &batches.bound, &mut costs)?;
-        self.survey("simulate", &batches.simulate, &mut costs)?;
-        self.survey("convergence-time", &batches.convergence, &mut costs)?;
-        self.survey("train", &batches.train, &mut costs)?;
+        // A question to the theory cannot be broken off to be timed.
+        let point = |work: u64| THEORY_POINT * work as f64;
+        self.survey("theory", &batches.theory, &mut costs, Some(&point))?;
+        self.survey("bound", &batches.bound, &mut costs, None)?;
+        self.survey("simulate", &batches.simulate, &mut costs, None)?;
+        self.survey("convergence-time", &batches.convergence, &mut costs, None)?;
+        self.survey("train", &batches.train, &mut costs, None)?;
         let threads = rayon::current_num_threads();
         let mut table = Table::new(["figure", "cells", "to_compute", "time", "memory", "size"]);
         let mut total = Cost::default();
@@ -201,6 +206,7 @@ impl Reproduce {
         kind: &str,
         batch: &Batch<C>,
         costs: &mut [Cost],
+        known: Option<&dyn Fn(u64) -> f64>,
     ) -> anyhow::Result<()> {
         let directory = self.out.join(kind);
         let survey = Store::survey(&directory, kind, &marker(), self.fresh, &batch.cells)?;
@@ -214,8 +220,10 @@ impl Reproduce {
         for (owner, cells) in missing {
             let work: u64 = cells.iter().map(|cell| cell.work()).sum();
             let memory = cells.iter().map(|cell| cell.memory()).max().unwrap_or(0);
-            // A short cell that ends within the probe tells its rate as well.
-            let seconds = experiment::rate(cells[0]).map_or(0.0, |rate| work as f64 / rate);
+            let seconds = match known {
+                Some(seconds) => seconds(work),
+                None => experiment::rate(cells[0]).map_or(0.0, |rate| work as f64 / rate),
+            };
             costs[owner].add(&Cost { cells: 0, missing: cells.len(), seconds, memory });
         }
         Ok(())
@@ -324,7 +332,7 @@ impl Cost {
     fn row(&self, name: &str, threads: usize, size: &str) -> Vec<remanent_plot::Cell> {
         let (seconds, memory) = self.on(threads);
         let (time, memory) = if self.missing == 0 {
-            ("done".into(), String::new())
+            ("nothing".into(), String::new())
         } else {
             (experiment::duration(seconds), experiment::bytes(memory))
         };

@@ -33,6 +33,7 @@ pub(super) fn render(report: &Report) -> Result<String, ReportError> {
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?;
     environment.set_syntax(syntax);
     environment.add_filter("duration", duration);
+    environment.add_filter("formula", formula);
     // The name ends in `.html`, which is what turns escaping on.
     environment.add_template("page.html", TEMPLATE)?;
     let of = |beyond| report.exhibits.iter().filter(move |e| e.beyond == beyond);
@@ -64,6 +65,29 @@ pub(super) fn render(report: &Report) -> Result<String, ReportError> {
         verdicts => Verdict::ALL.map(verdict).to_vec(),
     })?;
     Ok(page)
+}
+
+/// A text in which `α_2` or `q_⋆` becomes a letter with an index; all else is escaped.
+fn formula(text: &str) -> Value {
+    let letters: Vec<char> = text.chars().collect();
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    while at < letters.len() {
+        let index = letters.get(at + 1).filter(|c| c.is_alphanumeric() || **c == '⋆');
+        let alone = letters.get(at + 2).is_none_or(|c| !c.is_alphanumeric() && *c != '_');
+        match (letters[at], index) {
+            ('_', Some(index)) if at > 0 && alone => {
+                out.push_str(&format!("<sub>{index}</sub>"));
+                at += 1;
+            }
+            ('<', _) => out.push_str("&lt;"),
+            ('>', _) => out.push_str("&gt;"),
+            ('&', _) => out.push_str("&amp;"),
+            ('"', _) => out.push_str("&quot;"),
+            (letter, _) => out.push(letter),
+        }
+        at += 1;
+    }
+    Value::from_safe_string(out)
 }
 
 /// The name of an exhibit in the page, for links: `fig-3b`.
@@ -193,6 +217,13 @@ mod tests {
             machine: Machine::detect(2),
             exhibits,
         }
+    }
+
+    #[test]
+    fn indices_are_written_small() {
+        let of = |text: &str| formula(text).to_string();
+        assert_eq!(of("α_2 = 1, q_⋆, q̂_0"), "α<sub>2</sub> = 1, q<sub>⋆</sub>, q̂<sub>0</sub>");
+        assert_eq!(of("ε_1 < 0.1 & eps_se"), "ε<sub>1</sub> &lt; 0.1 &amp; eps_se");
     }
 
     #[test]

@@ -20,4 +20,5 @@ pub mod two_tasks;
 pub mod uncertainty;
 
 mod learning;
+mod solutions;
 mod words;

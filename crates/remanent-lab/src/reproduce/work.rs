@@ -167,7 +167,8 @@ fn describe(plan: &Plan, experiment: &Experiment) -> String {
             format!("N = {}{epochs}, {trials}", of("n"))
         }
         Experiment::Train(trainings) => {
-            let streams = trainings.iter().map(|t| t.stream.replace('\n', " then ")).collect();
+            let streams =
+                trainings.iter().map(|t| t.stream.trim().replace('\n', " then ")).collect();
             let widths = trainings.iter().map(|t| format!("{:?}", t.parameters.hidden)).collect();
             let epochs = trainings.iter().map(|t| listed_counts(&t.epochs)).collect();
             let images = trainings.iter().filter_map(|t| t.train_images).map(|n| n.to_string());

@@ -19,7 +19,7 @@ pub fn show(results: &Results) -> Option<Shown> {
     let checks = vec![
         decides(
             format!(
-                "in no trial and epoch is the bound below the expected log-likelihood (smallest gap {least:.2e})"
+                "in no trial and epoch is the bound below the expected log-likelihood (smallest gap {least:.2})"
             ),
             least >= -1e-9,
         ),

@@ -5,6 +5,7 @@ use remanent_plot::{
     VerticalLine, VerticalSpan,
 };
 
+use super::solutions::is_stable;
 use super::words::{also, decides, error, list, root_mean_square};
 use crate::reproduce::results::{Results, Shown};
 use crate::theory::Point;
@@ -110,9 +111,7 @@ pub fn show_error(results: &Results) -> Option<Shown> {
     for (alpha, label) in CLASSICAL {
         panel.push(VerticalLine::new(alpha).label(label));
     }
-    let stable = |point: &&Point| {
-        if point.alpha < crossing { point.branch != "good" } else { point.branch == "good" }
-    };
+    let stable = |point: &&Point| is_stable(curve, point);
     let line = |wanted: &dyn Fn(&&Point) -> bool| -> (Vec<f64>, Vec<f64>) {
         curve
             .rows

@@ -4,6 +4,7 @@ use remanent_plot::{
     Axis, Color, Curve, Dash, Figure, HorizontalLine, Panel, Points, Table, VerticalLine,
 };
 
+use super::solutions::is_stable;
 use super::words::{also, decides, error};
 use crate::reproduce::results::{Results, Shown};
 use crate::theory::Point;
@@ -13,7 +14,7 @@ pub fn show(results: &Results) -> Option<Shown> {
     let curve = results.theory.first()?.as_branches()?;
     let estimate = results.theory.get(1)?.as_monte_carlo()?;
     let crossing = curve.crossing.as_ref()?;
-    let stable = |point: &Point| (point.alpha >= crossing.alpha) == (point.branch == "good");
+    let stable = |point: &Point| is_stable(curve, point);
     let mut panel = Panel::new(
         "order parameters, β = 20",
         Axis::linear("α"),

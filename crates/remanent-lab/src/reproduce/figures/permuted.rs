@@ -4,7 +4,7 @@ use remanent_network::learner::Learner;
 use remanent_plot::{Axis, Dash, Figure, Panel};
 
 use super::learning::{draw, mark_switches, table, tested};
-use super::words::{also, decides, percent_of};
+use super::words::{also, decides, percent, percent_of};
 use crate::reproduce::results::{Results, Shown, Trained};
 use crate::training::PredictorSummary;
 
@@ -48,13 +48,18 @@ pub fn show_variational(results: &Results) -> Option<Shown> {
         checks: vec![
             decides(
                 format!(
-                    "tasks are learned: {} at the end of their own training is above {LEARNED}",
-                    percent_of(&summary.plasticity)
+                    "tasks are learned: {} at the end of their own training is above {}",
+                    percent_of(&summary.plasticity),
+                    percent(LEARNED)
                 ),
                 summary.plasticity.mean >= LEARNED,
             ),
             decides(
-                format!("little is forgotten: {} is below {LITTLE}", percent_of(&forgetting)),
+                format!(
+                    "little is forgotten: {} is below {}",
+                    percent_of(&forgetting),
+                    percent(LITTLE)
+                ),
                 forgetting.mean <= LITTLE,
             ),
         ],

@@ -1,0 +1,33 @@
+//! Which of several solutions of the theory is the stable one.
+
+use crate::theory::{Branches, Point};
+
+/// Whether a solution is the stable one of its curve: on the poor side of the crossing the poor one, on
+/// the other side the good one.
+pub fn is_stable(curve: &Branches, point: &Point) -> bool {
+    let Some(crossing) = &curve.crossing else { return true };
+    match point.branch.as_str() {
+        "poor" => point.alpha < crossing.alpha,
+        "good" => point.alpha >= crossing.alpha,
+        "middle" => false,
+        _ => true,
+    }
+}
+
+/// Of the solutions at each α and β that of largest −βf, saddles left out.
+pub fn stable_solutions(points: &[Point]) -> Vec<&Point> {
+    let mut stable: Vec<&Point> = Vec::new();
+    let candidates =
+        points.iter().filter(|point| point.branch != "middle" && point.minus_beta_f.is_some());
+    for point in candidates {
+        match stable.last_mut() {
+            Some(last) if last.beta == point.beta && last.alpha == point.alpha => {
+                if point.minus_beta_f > last.minus_beta_f {
+                    *last = point;
+                }
+            }
+            _ => stable.push(point),
+        }
+    }
+    stable
+}
