@@ -9,7 +9,6 @@ use crate::output::{PlotFormat, write_whole};
 use crate::panel::Panel;
 use crate::raster;
 use crate::svg::{Anchor, Svg};
-use crate::text::linear;
 
 /// Size of the cell of one panel, labels included, in pixels.
 const CELL: (f64, f64) = (460.0, 340.0);
@@ -56,38 +55,12 @@ impl Figure {
 
     /// The figure as an SVG document. The same figure gives the same text.
     pub fn to_svg(&self) -> String {
-        let (svg, width, height) = self.draw(Svg::default());
-        svg.finish(width, height)
-    }
-
-    /// The figure as an element of an HTML page. It shrinks with the page, its
-    /// ids begin with `prefix`, which must differ between the figures of a page,
-    /// and its title, or those of its panels, is its name for screen readers.
-    pub fn to_inline_svg(&self, prefix: &str) -> String {
-        let (svg, width, height) = self.draw(Svg::prefixed(prefix));
-        svg.finish_inline(width, height, &self.name())
-    }
-
-    fn name(&self) -> String {
-        let titles: Vec<String> = match self.shown_title() {
-            Some(title) => vec![linear(title)],
-            None => self.panels.iter().map(|panel| linear(&panel.title)).collect(),
-        };
-        let titles: Vec<String> = titles.into_iter().filter(|title| !title.is_empty()).collect();
-        if titles.is_empty() { "figure".to_owned() } else { titles.join("; ") }
-    }
-
-    fn shown_title(&self) -> Option<&str> {
-        self.title.as_deref().filter(|title| !title.is_empty())
-    }
-
-    /// Draws everything, and says how wide and high it is.
-    fn draw(&self, mut svg: Svg) -> (Svg, f64, f64) {
         let columns = self.columns.clamp(1, self.panels.len().max(1));
         let rows = self.panels.len().div_ceil(columns).max(1);
-        let title = self.shown_title();
+        let title = self.title.as_deref().filter(|title| !title.is_empty());
         let top = if title.is_some() { TITLE_HEIGHT } else { 0.0 };
         let (width, height) = (CELL.0 * columns as f64, CELL.1 * rows as f64 + top);
+        let mut svg = Svg::default();
         if let Some(title) = title {
             let size = draw::shrunk(title, TITLE_SIZE, width - 20.0);
             svg.text((0.5 * width, 25.0), title, size, Anchor::Middle);
@@ -119,7 +92,7 @@ impl Figure {
         for (index, panel) in prepared.iter().enumerate() {
             draw::panel(&mut svg, panel, &cell(index), &margins[index]);
         }
-        (svg, width, height)
+        svg.finish(width, height)
     }
 
     /// The figure as a PNG of `scale` pixels per unit: a single panel has

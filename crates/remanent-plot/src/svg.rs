@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::clip::{Point, Rect};
 use crate::number::coordinate;
-use crate::text::{escape, to_spans};
+use crate::text::to_spans;
 
 /// Typefaces in the order of preference; the first is the one embedded for PNG.
 const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
@@ -22,26 +22,9 @@ pub(crate) enum Anchor {
 pub(crate) struct Svg {
     body: String,
     clips: usize,
-    /// What the ids begin with.
-    prefix: String,
 }
 
 impl Svg {
-    /// A drawing whose ids begin with `prefix`, to share a page with others.
-    /// Characters that would need quoting in a reference become their codes.
-    pub(crate) fn prefixed(prefix: &str) -> Self {
-        let mut ids = String::with_capacity(prefix.len() + 1);
-        for character in prefix.chars() {
-            if character.is_ascii_alphanumeric() || matches!(character, '-' | '_') {
-                ids.push(character);
-            } else {
-                let _ = write!(ids, "_{:x}_", u32::from(character));
-            }
-        }
-        ids.push('-');
-        Self { prefix: ids, ..Self::default() }
-    }
-
     fn put(&mut self, arguments: std::fmt::Arguments<'_>) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.body, "{arguments}");
@@ -70,7 +53,7 @@ impl Svg {
 
     /// A group of which only the inside of a rectangle is seen.
     pub(crate) fn clipped(&mut self, rect: &Rect) {
-        let id = format!("{}clip{}", self.prefix, self.clips);
+        let id = format!("clip{}", self.clips);
         self.clips += 1;
         self.put(format_args!(r#"<clipPath id="{id}">"#));
         self.rect(rect, "");
@@ -110,23 +93,9 @@ impl Svg {
 
     /// The whole document, on white.
     pub(crate) fn finish(self, width: f64, height: f64) -> String {
-        let [wide, high] = [width, height].map(coordinate);
-        self.document(&format!(r#"width="{wide}" height="{high}""#), width, height)
-    }
-
-    /// The same as an element of an HTML page: at most its own size, narrower
-    /// where the page is, and with a name for those who do not see it.
-    pub(crate) fn finish_inline(self, width: f64, height: f64, name: &str) -> String {
-        let style = format!("width:100%;max-width:{}px;height:auto", coordinate(width));
-        let name = escape(name);
-        let size = format!(r#"role="img" aria-label="{name}" style="{style}""#);
-        self.document(&size, width, height)
-    }
-
-    fn document(self, size: &str, width: f64, height: f64) -> String {
         let [width, height] = [width, height].map(coordinate);
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" {size} \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"0 0 {width} {height}\" font-family=\"{FAMILY}\" fill=\"#1a1a1a\">\n\
              <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n{}</svg>\n",
             self.body

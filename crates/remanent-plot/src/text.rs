@@ -125,20 +125,6 @@ pub(crate) fn width(markup: &str, size: f64) -> f64 {
         .sum()
 }
 
-/// A label on one line, for places that cannot raise or lower: `q_d`, `10^-3`.
-pub(crate) fn linear(markup: &str) -> String {
-    let mut text = String::with_capacity(markup.len());
-    for run in parse(markup) {
-        match run.level {
-            Level::Base => {}
-            Level::Sub => text.push('_'),
-            Level::Super => text.push('^'),
-        }
-        text.push_str(&run.text);
-    }
-    text
-}
-
 /// The inside of a `<text>` element of the given font size.
 pub(crate) fn to_spans(markup: &str, size: f64) -> String {
     let mut spans = String::new();
@@ -203,12 +189,6 @@ mod tests {
             to_spans("a_b^c d", 10.0),
             r#"a<tspan dy="2.2" font-size="7.2">b</tspan><tspan dy="-5.8" font-size="7.2">c</tspan><tspan dy="3.6"> d</tspan>"#
         );
-    }
-
-    #[test]
-    fn a_label_on_one_line_has_neither_braces_nor_backslashes() {
-        assert_eq!(linear("q_{d} = 10^{-3}"), "q_d = 10^-3");
-        assert_eq!(linear(&plain("run_1")), "run_1");
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! Figures as a user gets them: documents, images, files.
 
-use std::collections::BTreeSet;
-
 use remanent_plot::{
     Axis, Band, Color, Corner, Curve, Dash, Figure, HorizontalLine, Inset, Map, Marker, Panel,
     PlotError, Points, VerticalLine, VerticalSpan, check_writable,
@@ -254,39 +252,6 @@ fn spans_reach_the_edge_and_lie_behind_everything() {
     let svg = drawn(Axis::linear("x"), 10.0, above);
     assert!(svg.find(&color.to_string()) < svg.find("#e6e6e6"), "the grid is over the span");
     assert_eq!(svg.matches(&color.to_string()).count(), 2, "one in the panel, one in the legend");
-}
-
-#[test]
-fn figures_of_one_page_share_no_ids() {
-    let ids = |svg: &str| -> Vec<String> {
-        let parts = svg.split(" id=\"").skip(1);
-        parts.filter_map(|part| Some(part.split('"').next()?.to_owned())).collect()
-    };
-    let pages = ["a", "b", "b 1"].map(|prefix| everything().to_inline_svg(prefix));
-    let all: Vec<String> = pages.iter().flat_map(|svg| ids(svg)).collect();
-    let different: BTreeSet<&String> = all.iter().collect();
-    assert_eq!((all.len(), different.len()), (9, 9), "{all:?}");
-    for svg in &pages {
-        assert!(ids(svg).iter().all(|id| svg.contains(&format!("url(#{id})"))));
-        resvg::usvg::roxmltree::Document::parse(svg).unwrap();
-    }
-}
-
-#[test]
-fn an_inline_figure_has_a_name_and_no_fixed_size() {
-    let head = |figure: &Figure| figure.to_inline_svg("f").lines().next().unwrap().to_owned();
-    let bare = everything();
-    let first = head(&Figure { title: None, ..bare.clone() });
-    assert!(first.contains(r#"role="img" aria-label="all layers; map""#), "{first}");
-    assert!(!first.contains(" width=") && !first.contains(" height="), "{first}");
-    assert!(first.contains("max-width:920px") && first.contains(r#"viewBox="0 0 920 340""#));
-    let odd = head(&bare.clone().title("q_{d} < \"1\" & more"));
-    assert!(odd.contains(r#"aria-label="q_d &lt; &quot;1&quot; &amp; more""#), "{odd}");
-    assert!(head(&Figure::single(panel(""))).contains(r#"aria-label="figure""#));
-
-    // But for the first line and the ids it is the same drawing.
-    let (alone, inline) = (bare.to_svg(), bare.to_inline_svg("f").replace("f-clip", "clip"));
-    assert!(alone.lines().skip(1).eq(inline.lines().skip(1)));
 }
 
 #[test]
