@@ -91,7 +91,8 @@ fn draw(results: &Results, points: &[ChainPoint], of: Of) -> (Figure, Table) {
         let line = line(points, r);
         let x: Vec<f64> = line.iter().filter_map(|p| scanned(p, "alpha.2")).collect();
         let y: Vec<f64> = line.iter().map(|p| of.theory(p).unwrap_or(f64::NAN)).collect();
-        panel.push(Curve::new(x.clone(), y.clone()).color(color));
+        let curve = Curve::new(x.clone(), y.clone()).color(color);
+        panel.push(if index == 0 { curve.label("theory, β = 20") } else { curve });
         for ((point, x), y) in line.iter().zip(x).zip(y) {
             let replicon = point.tasks.get(1).and_then(|task| task.replicon);
             table.push(vec![

@@ -28,16 +28,19 @@ pub fn show(results: &Results) -> Option<Shown> {
     for (index, &beta) in betas.iter().enumerate() {
         let color = Color::Palette(index);
         let rows: Vec<&Point> = stable.iter().filter(|point| point.beta == beta).copied().collect();
-        let x: Vec<f64> = rows.iter().map(|point| point.alpha).collect();
-        let of = |value: fn(&Point) -> Option<f64>| {
-            rows.iter().map(|p| value(p).unwrap_or(f64::NAN)).collect()
-        };
-        errors.push(
-            Curve::new(x.clone(), of(|p| p.ln_eps.map(f64::exp)))
-                .color(color)
-                .label(format!("β = {beta}")),
-        );
-        trusted.push(Curve::new(x, of(|p| p.replicon)).color(color).label(format!("β = {beta}")));
+        for (panel, of) in [
+            (&mut errors, (|p| p.ln_eps.map(f64::exp)) as fn(&Point) -> Option<f64>),
+            (&mut trusted, |p| p.replicon),
+        ] {
+            // A jump is no line.
+            let pieces = rows.chunk_by(|a, b| a.branch == b.branch);
+            for (number, piece) in pieces.enumerate() {
+                let x = piece.iter().map(|point| point.alpha).collect();
+                let y = piece.iter().map(|point| of(point).unwrap_or(f64::NAN)).collect();
+                let curve = Curve::new(x, y).color(color);
+                panel.push(if number == 0 { curve.label(format!("β = {beta}")) } else { curve });
+            }
+        }
     }
     let mut edges =
         Panel::new("where the solutions begin and end", Axis::log("β"), Axis::linear("α"));

@@ -49,8 +49,8 @@ pub fn show(results: &Results) -> Option<Shown> {
             ]);
         }
         for (against, marker, name) in [
-            (Against::Chain, Marker::Diamond, "theory, β = 20"),
             (Against::Constrained, Marker::Circle, "theory at the q_⋆ reached"),
+            (Against::Chain, Marker::Diamond, "theory, β = 20"),
         ] {
             let found: Vec<(f64, f64)> = errors(&comparison, against, task)
                 .filter_map(|c| Some((ends.get(c.task - 1)?.epoch as f64, 1.0 - c.theory?)))
@@ -67,7 +67,8 @@ pub fn show(results: &Results) -> Option<Shown> {
             let (x, y) = found.into_iter().unzip();
             let points = Points::new(x, y).marker(marker).color(color);
             let points = if against == Against::Constrained { points.hollow() } else { points };
-            panel.push(points.label(format!("{name}, task {}", task + 1)));
+            // Colours tell the tasks.
+            panel.push(if task == 0 { points.label(name) } else { points });
         }
     }
     let (mut checks, mut said) = (Vec::new(), Vec::new());

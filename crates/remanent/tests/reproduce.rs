@@ -1,0 +1,131 @@
+//! `remanent reproduce` as a user meets it.
+
+#[path = "../../remanent-lab/tests/common/browser.rs"]
+mod browser;
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use common::{interrupt_after, json, kill_after, records, refused, remanent};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// All figures, as the paper numbers them, and those beyond it.
+const FIGURES: [&str; 26] = [
+    "1", "2a", "2b", "2c", "2d", "3a", "3b", "3c", "3d", "4a", "4b", "4c", "4d", "5a", "5b", "6",
+    "7a", "7b", "8", "B1", "B2", "B3", "B4", "B5", "B6", "B7",
+];
+
+fn figures(report: &Value) -> Vec<&str> {
+    let list = report["figures"].as_array().unwrap();
+    list.iter().map(|figure| figure["figure"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn the_quick_report_shows_every_figure() {
+    let directory = TempDir::new().unwrap();
+    let report = json(&directory, "reproduce --quick");
+    assert_eq!(figures(&report), FIGURES);
+    for figure in report["figures"].as_array().unwrap() {
+        let id = &figure["figure"];
+        assert!(!figure["checks"].as_array().unwrap().is_empty(), "{id}");
+        for text in ["claim", "found", "size"] {
+            let text = figure[text].as_str().unwrap();
+            assert!(
+                text.len() > 5 && !text.contains("NaN") && !text.contains("inf"),
+                "{id}: {text}"
+            );
+        }
+    }
+    let page = directory.path().join("report/index.html");
+    let html = fs::read_to_string(&page).unwrap();
+    assert!(!html.contains("no data"), "a panel is empty");
+    let Some(browser) = browser::Browser::find() else { return };
+    let sections = FIGURES.map(|id| format!("fig-{id}"));
+    browser::check(&browser, &page, &sections.each_ref().map(String::as_str), None);
+}
+
+#[test]
+fn some_figures_are_made_and_kept() {
+    let directory = TempDir::new().unwrap();
+    let report = json(&directory, "reproduce 1 2a --quick --seeds 2 --keep .");
+    assert_eq!(figures(&report), ["1", "2a"]);
+    assert!(report["figures"][1]["size"].as_str().unwrap().contains("2 trials"), "{report}");
+    for id in ["1", "2a"] {
+        let folder = directory.path().join("figures").join(id);
+        let verdict: Value =
+            serde_json::from_slice(&fs::read(folder.join("verdict.json")).unwrap()).unwrap();
+        assert_eq!(verdict["id"], id);
+        assert!(fs::read_to_string(folder.join("figure.svg")).unwrap().starts_with("<svg"));
+        assert!(fs::read_to_string(folder.join("data.csv")).unwrap().lines().count() > 100);
+    }
+    let summary = fs::read_to_string(directory.path().join("REPRODUCIBILITY.md")).unwrap();
+    assert!(summary.contains("## 2a: learning curves of one task"), "{summary}");
+
+    // One figure more joins those that are kept, and nothing is computed twice.
+    json(&directory, "reproduce 2d --quick --seeds 1 --keep .");
+    let summary = fs::read_to_string(directory.path().join("REPRODUCIBILITY.md")).unwrap();
+    assert!(summary.contains("## 1: ") && summary.contains("## 2d: "), "{summary}");
+    let again = json(&directory, "reproduce 1 2a --quick --seeds 2");
+    assert_eq!(again["figures"], report["figures"]);
+}
+
+#[test]
+fn a_dry_run_counts_cells_and_computes_nothing() {
+    let directory = TempDir::new().unwrap();
+    let rows = json(&directory, "reproduce 2b 2c 3a --quick --dry-run");
+    let of = |row: usize, key: &str| rows[row][key].as_u64().unwrap();
+    assert_eq!((of(0, "cells"), of(0, "to_compute")), (36, 36));
+    // Figure 2c is drawn from the cells of 2b.
+    assert_eq!((of(1, "cells"), of(1, "to_compute")), (36, 0));
+    assert!(of(0, "memory") > 0 && rows[0]["seconds"].as_f64().unwrap() > 0.0);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let directory = TempDir::new().unwrap();
+    assert!(refused(&directory, "reproduce 3e").contains("did you mean '3"));
+    assert!(refused(&directory, "reproduce figure").contains("the figures are 1, 2a"));
+    assert!(refused(&directory, "reproduce 1 --seeds 0").contains("--seeds 0"));
+    assert!(refused(&directory, "reproduce 1 --quick --checkpoint-every -1").contains("-1"));
+    fs::write(directory.path().join("notes"), "mine").unwrap();
+    assert!(refused(&directory, "reproduce 1 --quick --out notes").contains("not a directory"));
+    // The figures of deep networks need MNIST, and say how to get it.
+    let output = remanent(&directory, "reproduce 7a --data-dir nowhere").output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("remanent data get mnist"), "{message}");
+}
+
+#[test]
+fn a_killed_reproduction_continues_to_the_same_bits() {
+    let (whole, broken) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let command = "reproduce 2a 2d 7a --quick --seeds 2 -q";
+    remanent(&whole, command).assert().success();
+    for pause in [400, 900] {
+        kill_after(&broken, command, Duration::from_millis(pause));
+    }
+    let (code, message) = interrupt_after(&broken, command, Duration::from_millis(600));
+    assert!(matches!(code, Some(130 | 0)), "{code:?}: {message}");
+    remanent(&broken, command).assert().success();
+    for kind in ["simulate", "train"] {
+        let run =
+            |directory: &TempDir| records(&directory.path().join("runs/reproduce").join(kind));
+        assert!(run(&whole) == run(&broken), "{kind}");
+    }
+    let drawings = |directory: &Path| {
+        let html = fs::read_to_string(directory.join("report/index.html")).unwrap();
+        let parts: Vec<String> = html
+            .split("<svg")
+            .skip(1)
+            .filter_map(|part| Some(part.split_once("</svg>")?.0.into()))
+            .collect();
+        parts
+    };
+    let found = drawings(whole.path());
+    assert_eq!(found.len(), 3);
+    assert!(found == drawings(broken.path()));
+}
