@@ -87,7 +87,7 @@ fn a_dry_run_counts_cells_and_computes_nothing() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     let directory = TempDir::new().unwrap();
-    assert!(refused(&directory, "reproduce 3e").contains("did you mean '3"));
+    assert!(refused(&directory, "reproduce 3e").contains("did you mean one of 3a, 3b"));
     assert!(refused(&directory, "reproduce figure").contains("the figures are 1, 2a"));
     assert!(refused(&directory, "reproduce 1 --seeds 0").contains("--seeds 0"));
     assert!(refused(&directory, "reproduce 1 --quick --checkpoint-every -1").contains("-1"));

@@ -269,16 +269,23 @@ pub fn select(names: &[String]) -> Result<Vec<&'static Entry>, UnknownFigure> {
     };
     for name in names {
         if !CATALOGUE.iter().any(|entry| meant(entry, name)) {
-            let ids: Vec<&str> = CATALOGUE.iter().map(|entry| entry.id).collect();
-            let cure = match config::nearest(name, &ids) {
-                Some(near) => format!("did you mean '{near}'?"),
-                None => format!("the figures are {}", ids.join(", ")),
-            };
-            return Err(UnknownFigure { name: name.clone(), cure });
+            return Err(UnknownFigure { name: name.clone(), cure: cure(name) });
         }
     }
     let wanted = |entry: &&Entry| names.is_empty() || names.iter().any(|name| meant(entry, name));
     Ok(CATALOGUE.iter().filter(wanted).collect())
+}
+
+/// What there is instead of a figure that is not there.
+fn cure(name: &str) -> String {
+    let ids: Vec<&str> = CATALOGUE.iter().map(|entry| entry.id).collect();
+    let number = name.chars().next().unwrap_or_default().to_ascii_uppercase();
+    let panels: Vec<&str> = ids.iter().filter(|id| id.starts_with(number)).copied().collect();
+    match config::nearest(name, &ids) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None if !panels.is_empty() => format!("did you mean one of {}?", panels.join(", ")),
+        None => format!("the figures are {}", ids.join(", ")),
+    }
 }
 
 #[cfg(test)]
@@ -298,7 +305,8 @@ mod tests {
         assert_eq!(ids(&["4"]).unwrap(), ["4a", "4b", "4c", "4d"]);
         assert_eq!(ids(&["b1", "B1"]).unwrap(), ["B1"]);
         assert_eq!(ids(&["B"]).unwrap().len(), 7);
-        assert!(ids(&["3e"]).unwrap_err().contains("did you mean '3"));
+        assert!(ids(&["3e"]).unwrap_err().contains("did you mean one of 3a, 3b, 3c, 3d?"));
+        assert!(ids(&["b8"]).unwrap_err().contains("did you mean one of B1, "));
         assert!(ids(&["nonsense"]).unwrap_err().contains("the figures are 1, 2a"));
     }
 }
