@@ -126,6 +126,8 @@ fn exhibit(exhibit: &Exhibit) -> Value {
         title => exhibit.title.as_str(),
         beyond => exhibit.beyond,
         size => exhibit.size.as_str(),
+        // What the size would be otherwise is said once, at the figure.
+        extent => exhibit.size.split(" (").next(),
         reduced => exhibit.reduced,
         claim => exhibit.claim.as_str(),
         found => exhibit.found.as_str(),
