@@ -69,6 +69,8 @@ pub struct Work {
     pub queries: Vec<Query>,
     /// How large it is.
     pub size: Size,
+    /// The most trials of a case that were asked for.
+    pub seeds: Option<u32>,
 }
 
 impl Work {
@@ -82,13 +84,17 @@ impl Work {
         let reduced = text != paper;
         let text = if reduced { format!("{text} (full size: {paper})") } else { text };
         let queries = queries(&file, quick)?;
-        Ok(Self { entry, plan, experiment, queries, size: Size { text, reduced } })
+        Ok(Self { entry, plan, experiment, queries, size: Size { text, reduced }, seeds })
     }
 
     /// The command that makes the figure again.
     pub fn command(&self, quick: bool) -> String {
         let quick = if quick { " --quick" } else { "" };
-        format!("remanent reproduce {}{quick}", self.entry.id)
+        let seeds = match self.seeds {
+            Some(seeds) if self.size.reduced => format!(" --seeds {seeds}"),
+            _ => String::new(),
+        };
+        format!("remanent reproduce {}{quick}{seeds}", self.entry.id)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Figure 3c: how long gradient descent takes.
 
-use super::words::{also, decides};
+use super::words::decides;
 use crate::convergence;
 use crate::reproduce::results::{Results, Shown};
 
@@ -23,6 +23,7 @@ pub fn show(results: &Results) -> Option<Shown> {
     let peak = (0..times.len()).max_by(|&i, &j| smooth(i).total_cmp(&smooth(j)))?;
     let (alpha, time) = (times[peak].0, smooth(peak));
     let (first, last) = (times.first()?.1, times.last()?.1);
+    let trials: usize = rows.iter().map(|row| row.trials).sum();
     let unconverged: usize = rows.iter().map(|row| row.not_converged).sum();
     let perfect = rows.iter().find(|row| row.eps.mean < 0.01).map(|row| row.alpha);
     let checks = vec![
@@ -36,10 +37,6 @@ pub fn show(results: &Results) -> Option<Shown> {
             ),
             time > 1.2 * first && time > 1.2 * last,
         ),
-        also(
-            format!("every trial converges within the limit ({unconverged} do not)"),
-            unconverged == 0,
-        ),
     ];
     let reach = match perfect {
         Some(alpha) => format!("the error at the end is below 0.01 from α = {alpha:.2} on"),
@@ -52,6 +49,11 @@ pub fn show(results: &Results) -> Option<Shown> {
             "The convergence time peaks at α = {alpha:.2}, with {time:.0} steps; {reach}."
         ),
         checks,
-        notes: vec!["The peak is that of the mean over three neighbouring α.".into()],
+        notes: vec![
+            "The peak is that of the mean over three neighbouring α.".into(),
+            format!(
+                "{unconverged} of {trials} trials do not converge within the limit of steps and are in no mean of T_c."
+            ),
+        ],
     })
 }
