@@ -92,6 +92,8 @@ impl Reproduce {
         if self.dry_run {
             return self.preview(&works, &batches);
         }
+        let page = self.report.join("index.html");
+        self.check_places(&page)?;
         let records = self.compute(&works, &batches, quiet)?;
         let made: Vec<(Exhibit, Figure)> = works
             .iter()
@@ -110,9 +112,6 @@ impl Reproduce {
             machine,
             exhibits: made.iter().map(|(exhibit, _)| exhibit.clone()).collect(),
         };
-        let page = self.report.join("index.html");
-        std::fs::create_dir_all(&self.report)
-            .with_context(|| format!("cannot create {}", self.report.display()))?;
         atomic::write(&page, &[report.html()?.as_bytes()])?;
         if let Some(root) = &self.keep {
             reproduce::keep(root, &made, &report.version, &report.machine)?;
@@ -120,6 +119,20 @@ impl Reproduce {
         self.print(&report)?;
         output::remark(quiet, &format!("the report is {}", page.display()));
         Ok(Outcome::Done)
+    }
+
+    /// Refuses places that cannot be written to before anything is computed.
+    fn check_places(&self, page: &Path) -> anyhow::Result<()> {
+        output::usage(!self.out.is_file(), || {
+            format!("{} is not a directory; choose another --out", self.out.display())
+        })?;
+        let folders =
+            self.keep.iter().map(|root| root.join("figures")).chain([self.report.clone()]);
+        for folder in folders {
+            std::fs::create_dir_all(&folder)
+                .with_context(|| format!("cannot create {}", folder.display()))?;
+        }
+        Ok(remanent_plot::check_writable(page)?)
     }
 
     /// The command line that makes this report.
