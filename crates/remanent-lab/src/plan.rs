@@ -178,13 +178,17 @@ impl Plan {
             None if layers.quick => return Err(PlanError::NoQuick),
             None => Table::new(),
         };
-        config::check_keys(&quick, &known, "[quick]")?;
+        let settable: Vec<&str> = ["seeds", "seed", "title"].iter().chain(keys).copied().collect();
+        config::check_keys(&quick, &settable, "[quick]")?;
         base.remove("theory");
         let listed = listed_cases(&mut base, keys)?;
         let mut scans = listed_scans(&mut base)?;
+        // A flag lies over the file's scan of the same key.
+        scans.retain(|scan| {
+            !layers.flags.contains_key(scan.key.split('.').next().unwrap_or_default())
+        });
         scans.extend(layers.scans.iter().cloned());
         let mut flags = layers.flags;
-        let settable: Vec<&str> = ["seeds", "seed", "title"].iter().chain(keys).copied().collect();
         config::check_keys(&flags, &settable, "the command line")?;
         let mut under = if layers.quick { quick } else { Table::new() };
         let mut shared = base.clone();
@@ -424,6 +428,8 @@ mod tests {
         };
         assert_eq!(sizes(false, ""), [7, 8]);
         assert_eq!(sizes(true, ""), [3, 5]);
+        assert_eq!(plan(file, "gamma = 3", &[], false).unwrap().cases.len(), 4);
+        assert!(plan("[quick]\nscan.n = [1]", "", &[], false).unwrap_err().contains("scan"));
         assert!(plan("[scan]\nn = 'x'", "", &[], false).unwrap_err().contains("n = "));
         assert!(plan("[[case]]\nquick.m = 1", "", &[], false).unwrap_err().contains("quick"));
     }

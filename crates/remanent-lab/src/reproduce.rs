@@ -27,12 +27,17 @@ use remanent_plot::Figure;
 
 use crate::report::Exhibit;
 
-/// Puts together what the report says of a figure, and its picture.
-pub fn exhibit(work: &Work, records: Records, quick: bool) -> Result<(Exhibit, Figure), String> {
+/// Puts together what the report says of a figure, and its picture. A figure that cannot be drawn from
+/// its records says so, and does not keep the others from being shown.
+pub fn exhibit(work: &Work, records: Records, quick: bool) -> (Exhibit, Figure) {
     let (seconds, cells) = (records.seconds, records.cells);
-    let results = Results::new(work, records, quick)?;
-    let shown = (work.entry.show)(&results)
-        .ok_or_else(|| format!("figure {}: its records are incomplete", work.entry.id))?;
+    let shown = Results::new(work, records, quick).and_then(|results| {
+        let reason = "its records lack something that it needs; was a trial lost, or has the theory no solution?";
+        let mut shown = (work.entry.show)(&results).ok_or_else(|| reason.to_owned())?;
+        shown.notes.extend(results.remarks());
+        Ok(shown)
+    });
+    let shown = shown.unwrap_or_else(|reason| Shown::nothing(&reason));
     let label = if work.size.reduced { ", reduced size" } else { "" };
     let figure = shown.figure.title(format!("{}: {}{label}", work.entry.id, work.entry.title));
     let exhibit = Exhibit {
@@ -52,5 +57,5 @@ pub fn exhibit(work: &Work, records: Records, quick: bool) -> Result<(Exhibit, F
         seconds: Some(seconds),
         cells,
     };
-    Ok((exhibit, figure))
+    (exhibit, figure)
 }

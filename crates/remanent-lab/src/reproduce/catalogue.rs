@@ -5,9 +5,9 @@ use thiserror::Error;
 
 use crate::config;
 use crate::reproduce::figures::{
-    binary, bound, chain_of_tasks, convergence_time, data_of_task_two, ensemble, gamma, limit,
-    norm, one_task, order_parameters, permuted, phases, prior, sequences, time_course, two_tasks,
-    uncertainty,
+    binary, bound, chain_of_tasks, convergence_time, data_of_task_two, ensemble, error_curve,
+    gamma, limit, norm, one_task, order_parameters, overlap, permuted, phases, prior, sequences,
+    time_course, two_tasks, uncertainty,
 };
 use crate::reproduce::results::{Results, Shown};
 
@@ -85,7 +85,7 @@ pub static CATALOGUE: [Entry; 26] = [
         "2d",
         "2d",
         "overlap with what both teachers share",
-        two_tasks::show_overlap,
+        overlap::show,
         "Without the KL term the overlap with the common part of both teachers falls more sharply and then \
          rises more rapidly; with it the overlap changes slowly and stays lower."
     ),
@@ -101,7 +101,7 @@ pub static CATALOGUE: [Entry; 26] = [
         "3b",
         "3b",
         "error against α",
-        one_task::show_error,
+        error_curve::show,
         "SGD follows the theory; the transition to perfect generalisation at α ≈ 1.7 is continuous, and \
          beyond it the error falls as a power law with an exponent of about 13.1."
     ),
@@ -169,16 +169,16 @@ pub static CATALOGUE: [Entry; 26] = [
         "6",
         "MNIST and Fashion-MNIST, both orders",
         sequences::show,
-        "In both orders variational continual learning forgets less and learns the new task better than \
-         metaplasticity."
+        "In both orders variational continual learning performs much better than metaplasticity: it forgets less \
+         and learns the new task better."
     ),
     entry!(
         "7a",
         "7a",
         "permuted MNIST, variational continual learning",
         permuted::show_variational,
-        "Networks trained by variational continual learning learn five permuted tasks well and forget \
-         little."
+        "Networks trained by variational continual learning learn five permuted tasks and preserve their \
+         performance while others are learned."
     ),
     entry!(
         "7b",

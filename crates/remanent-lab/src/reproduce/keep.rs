@@ -10,6 +10,7 @@
 //! ```
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use remanent_plot::Figure;
@@ -18,7 +19,7 @@ use thiserror::Error;
 
 use crate::atomic::{self, FileError};
 use crate::report::{Check, Exhibit, Machine, Verdict, duration};
-use crate::reproduce::catalogue::CATALOGUE;
+use crate::reproduce::catalogue::{CATALOGUE, Entry};
 
 const VERDICT: &str = "verdict.json";
 const SUMMARY: &str = "REPRODUCIBILITY.md";
@@ -32,6 +33,21 @@ pub enum KeepError {
     /// The operating system refused.
     #[error(transparent)]
     File(#[from] FileError),
+    /// What is kept already is worth more.
+    #[error(
+        "{} holds figure {id} at full size, and this is a reduced one; keep it elsewhere, or remove that folder's \
+         verdict.json",
+        folder.display()
+    )]
+    Larger {
+        /// The figure.
+        id: String,
+        /// Where it is kept.
+        folder: PathBuf,
+    },
+    /// A verdict could not be written as JSON.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
     /// A verdict that is there cannot be read.
     #[error("{} cannot be read: {reason}; make the figure again with `remanent reproduce {id} --keep`", path.display())]
     Verdict {
@@ -86,6 +102,10 @@ pub fn keep(
 ) -> Result<(), KeepError> {
     for (exhibit, figure) in made {
         let folder = root.join("figures").join(&exhibit.id);
+        let before = read_verdict(&folder.join(VERDICT), &exhibit.id)?;
+        if exhibit.reduced && before.is_some_and(|before| !before.reduced) {
+            return Err(KeepError::Larger { id: exhibit.id.clone(), folder });
+        }
         fs::create_dir_all(&folder).map_err(FileError::new("create", &folder))?;
         let kept = Kept {
             id: exhibit.id.clone(),
@@ -103,7 +123,7 @@ pub fn keep(
             version: version.into(),
             machine: machine.clone(),
         };
-        let json = serde_json::to_string_pretty(&kept).unwrap_or_default() + "\n";
+        let json = serde_json::to_string_pretty(&kept)? + "\n";
         atomic::write(&folder.join("figure.svg"), &[figure.to_svg().as_bytes()])?;
         atomic::write(&folder.join("data.csv"), &[exhibit.csv.as_bytes()])?;
         atomic::write(&folder.join(VERDICT), &[json.as_bytes()])?;
@@ -121,18 +141,23 @@ pub fn keep(
 
 /// All that is kept under `root`, in the order of the report.
 pub fn read(root: &Path) -> Result<Vec<Kept>, KeepError> {
-    let mut all = Vec::new();
-    for entry in &CATALOGUE {
-        let path = root.join("figures").join(entry.id).join(VERDICT);
-        let Ok(text) = fs::read_to_string(&path) else { continue };
-        let kept = serde_json::from_str(&text).map_err(|error| KeepError::Verdict {
-            path,
-            id: entry.id.into(),
-            reason: error.to_string(),
-        })?;
-        all.push(kept);
-    }
-    Ok(all)
+    let verdict = |entry: &Entry| {
+        read_verdict(&root.join("figures").join(entry.id).join(VERDICT), entry.id).transpose()
+    };
+    CATALOGUE.iter().filter_map(verdict).collect()
+}
+
+/// A verdict, if there is one.
+fn read_verdict(path: &Path, id: &str) -> Result<Option<Kept>, KeepError> {
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        text => text.map_err(FileError::new("read", path))?,
+    };
+    serde_json::from_str(&text).map(Some).map_err(|error| KeepError::Verdict {
+        path: path.to_owned(),
+        id: id.into(),
+        reason: error.to_string(),
+    })
 }
 
 /// The summary of all verdicts, as Markdown.
@@ -141,7 +166,8 @@ pub fn reproducibility(all: &[Kept]) -> String {
         "# Reproducibility\n\n\
          Made by `remanent reproduce --keep .` from `figures/*/verdict.json`; do not edit. Every verdict is decided by a rule \
          from the numbers: *not reproduced* if a statement fails that the claim rests on (**decides**), *reproduced with a \
-         difference* if another fails, *reproduced* if all hold. Times are those of all cells, each on one thread.\n\n",
+         difference* if another fails, *reproduced* if all hold. Times are those of all cells, each on one \
+         thread of a machine that did other work as well; cells that figures share count for each of them.\n\n",
     );
     text += &glance(all, "figures/");
     for kept in all {
@@ -166,13 +192,15 @@ pub fn reproducibility(all: &[Kept]) -> String {
             kept.cells
         );
     }
-    if let Some(first) = all.first() {
-        let Machine { processor, threads, system, .. } = &first.machine;
-        text += &format!(
-            "\nMachine: {processor}, {threads} threads, {system}; remanent {}.\n",
-            first.version
-        );
+    let mut machines: Vec<String> = Vec::new();
+    for Kept { machine: Machine { processor, threads, system, .. }, version, .. } in all {
+        let line = format!("{processor}, {threads} threads, {system}; remanent {version}");
+        if !machines.contains(&line) {
+            machines.push(line);
+        }
     }
+    text += "\nMade on:\n\n";
+    machines.iter().for_each(|machine| text += &format!("- {machine}\n"));
     text
 }
 
@@ -219,6 +247,8 @@ mod tests {
         assert!(with_glance(&readme, &all).as_ref() == Some(&readme), "{README} is old");
         for kept in &all {
             assert_eq!(kept.verdict, Verdict::of(&kept.checks), "{}", kept.id);
+            let entry = CATALOGUE.iter().find(|entry| entry.id == kept.id).unwrap();
+            assert_eq!((entry.title, entry.claim), (kept.title.as_str(), kept.claim.as_str()));
             for name in ["figure.svg", "data.csv"] {
                 let path = repository().join("figures").join(&kept.id).join(name);
                 assert!(fs::metadata(&path).is_ok_and(|file| file.len() > 0), "{}", path.display());

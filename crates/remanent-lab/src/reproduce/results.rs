@@ -1,6 +1,6 @@
 //! What was computed for a figure, summarised, as the figure's own code sees it.
 
-use remanent_plot::{Figure, Table};
+use remanent_plot::{Axis, Figure, Panel, Table};
 
 use crate::bound::{self, BoundSummary};
 use crate::convergence::{self, ConvergenceSummary};
@@ -21,6 +21,8 @@ pub struct Simulated {
     pub simulation: Simulation,
     /// What was found.
     pub summary: CaseSummary,
+    /// Trials that diverged, which are in no mean.
+    pub diverged: usize,
 }
 
 /// A case of networks.
@@ -66,7 +68,38 @@ pub struct Shown {
     pub notes: Vec<String>,
 }
 
+impl Shown {
+    /// What is shown of a figure that cannot be drawn.
+    pub fn nothing(reason: &str) -> Self {
+        Self {
+            figure: Figure::single(Panel::new("", Axis::linear(""), Axis::linear(""))),
+            table: Table::new(["nothing"]),
+            found: format!("This figure cannot be drawn: {reason}."),
+            checks: vec![Check {
+                what: "the figure can be drawn".into(),
+                holds: false,
+                essential: true,
+            }],
+            notes: Vec::new(),
+        }
+    }
+}
+
 impl Results {
+    /// What has to be said of the simulations whatever the figure shows.
+    pub fn remarks(&self) -> Vec<String> {
+        let diverged: usize = self.simulated.iter().map(|case| case.diverged).sum();
+        let unmixed: usize = self.simulated.iter().map(|case| case.summary.unmixed()).sum();
+        let mut remarks = Vec::new();
+        if diverged > 0 {
+            remarks.push(format!("{diverged} trials diverged and are in no mean."));
+        }
+        if unmixed > 0 {
+            remarks.push(format!("The chains of {unmixed} trials have not mixed."));
+        }
+        remarks
+    }
+
     /// Summarises the records of a figure.
     pub fn new(work: &Work, records: Records, quick: bool) -> Result<Self, String> {
         let mut results = Self { theory: records.theory, quick, ..Self::default() };
@@ -86,7 +119,8 @@ impl Results {
                 for ((case, simulation), trials) in cases.zip(simulations).zip(trials) {
                     let summary = simulation::summarise(trials).ok_or_else(|| incomplete(case))?;
                     let (case, simulation) = (case.clone(), simulation.clone());
-                    results.simulated.push(Simulated { case, simulation, summary });
+                    let diverged = simulation::divergence(trials).map_or(0, |(_, count)| count);
+                    results.simulated.push(Simulated { case, simulation, summary, diverged });
                 }
             }
             Experiment::Convergence(studies) => {

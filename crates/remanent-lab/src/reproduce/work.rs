@@ -81,9 +81,14 @@ impl Work {
         let (whole, whole_experiment) = self::plan(&file, false, None)?;
         let text = describe(&plan, &experiment);
         let paper = describe(&whole, &whole_experiment);
-        let reduced = text != paper;
-        let text = if reduced { format!("{text} (full size: {paper})") } else { text };
-        let queries = queries(&file, quick)?;
+        let queries = self::queries(&file, quick)?;
+        let coarse = queries != self::queries(&file, false)?;
+        let reduced = text != paper || coarse;
+        let text = match (text == paper, coarse) {
+            (true, true) => format!("{text}, fewer points"),
+            (true, false) => text,
+            (false, _) => format!("{text} (full size: {paper})"),
+        };
         Ok(Self { entry, plan, experiment, queries, size: Size { text, reduced }, seeds })
     }
 

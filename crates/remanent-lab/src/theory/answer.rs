@@ -69,7 +69,7 @@ impl Answer {
 }
 
 /// One solution of one task.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Default, Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Patterns per weight α.
     pub alpha: f64,

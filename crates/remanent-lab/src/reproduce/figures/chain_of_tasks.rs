@@ -49,13 +49,13 @@ pub fn show(results: &Results) -> Option<Shown> {
         Axis::linear("task"),
         Axis::linear("ε").range(0.0, 0.55),
     );
-    let mut first = Panel::new(
+    let mut courses = Panel::new(
         "error on some tasks after each task",
         Axis::linear("after task"),
         Axis::linear("ε").range(0.0, 0.55),
     );
     let mut table = Table::new(["learner", "after_task", "task", "eps", "eps_se", "theory"]);
-    let (mut apart, mut signed) = (Vec::new(), Vec::new());
+    let (mut apart, mut rms_all) = (Vec::new(), Vec::new());
     for (index, side) in sides.iter().enumerate() {
         let color = Color::Palette(index);
         let marker = if index == 0 { Marker::Circle } else { Marker::Diamond };
@@ -81,13 +81,13 @@ pub fn show(results: &Results) -> Option<Shown> {
                 .collect();
             let x: Vec<f64> = found.iter().map(|f| f.0).collect();
             let color = Color::Palette(index + 2 * number);
-            first.push(
+            courses.push(
                 Points::new(x.clone(), found.iter().map(|f| f.1.simulation).collect())
                     .label(format!("{}, task {}", side.name, task + 1))
                     .marker(marker)
                     .color(color),
             );
-            first.push(
+            courses.push(
                 Curve::new(x, found.iter().map(|f| f.1.theory.unwrap_or(f64::NAN)).collect())
                     .color(color),
             );
@@ -110,7 +110,7 @@ pub fn show(results: &Results) -> Option<Shown> {
             }
         }
         apart.push(differences.iter().fold(0.0, |worst: f64, d| worst.max(d.abs())));
-        signed.push(root_mean_square(differences));
+        rms_all.push(root_mean_square(differences));
     }
     let sampled = sides.first()?;
     let oldest = sampled.error(tasks, 0)?;
@@ -119,19 +119,19 @@ pub fn show(results: &Results) -> Option<Shown> {
         decides(
             format!(
                 "samples and theory differ by {} (root mean square over all tasks and times), less than {AGREES}",
-                error(signed[0])
+                error(rms_all[0])
             ),
-            signed[0] <= AGREES,
+            rms_all[0] <= AGREES,
         ),
         also(
             format!("nowhere do they differ by more than 0.05 ({})", error(apart[0])),
             apart[0] <= 0.05,
         ),
     ];
-    if let (Some(rms), Some(worst)) = (signed.get(1), apart.get(1)) {
+    if let (Some(rms), Some(worst)) = (rms_all.get(1), apart.get(1)) {
         checks.push(also(
             format!(
-                "SGD and the theory at its q_⋆ differ by {} (at most {})",
+                "SGD and the theory at its q_⋆ differ by {} (root mean square, less than {AGREES}; {} at most)",
                 error(*rms),
                 error(*worst)
             ),
@@ -139,7 +139,7 @@ pub fn show(results: &Results) -> Option<Shown> {
         ));
     }
     Some(Shown {
-        figure: Figure::grid(vec![ages, first], 2),
+        figure: Figure::grid(vec![ages, courses], 2),
         table,
         found: format!(
             "After {tasks} tasks the newest has an error of {} (theory {}) and the oldest of {} (theory {}); over all tasks \
@@ -148,7 +148,7 @@ pub fn show(results: &Results) -> Option<Shown> {
             error(newest.theory?),
             error(oldest.simulation),
             error(oldest.theory?),
-            error(signed[0])
+            error(rms_all[0])
         ),
         checks,
         notes: vec!["Lines: theory. The lines of SGD are the theory with q_d held at the q_⋆ that it has at the end of each task.".into()],

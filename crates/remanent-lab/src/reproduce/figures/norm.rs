@@ -48,6 +48,7 @@ pub fn show(results: &Results) -> Option<Shown> {
     let nearest = distances.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let published = distances.iter().find(|d| d.0 == PUBLISHED_BETA)?.1;
     let (first, last) = (rows.first()?.eps[0], rows.last()?.eps[0]);
+    let falls = of(points, PUBLISHED_BETA).windows(2).all(|pair| pair[1].1 < pair[0].1);
     let mut table = Table::new(["source", "beta", "q_star", "eps", "eps_se"]);
     for point in points {
         table.push(vec![
@@ -73,26 +74,38 @@ pub fn show(results: &Results) -> Option<Shown> {
         figure: Figure::single(panel),
         table,
         found: format!(
-            "The error falls from {} to {} as q_⋆ rises; its distance from the theory (root mean square) is {}.",
+            "The error goes from {} to {} as q_⋆ rises; its distance from the theory (root mean square) is {}.",
             error(first),
             error(last),
             said.join(", ")
         ),
         checks: vec![
-            decides("the error of slow SGD falls with q_⋆, as the theory's does", last < first),
             decides(
-                format!("the published curve, β = {PUBLISHED_BETA}, is within 0.1 of slow SGD ({})", error(published)),
+                "the error of slow SGD falls with q_⋆, and so does that of the published theory",
+                last < first && falls,
+            ),
+            decides(
+                format!(
+                    "the published curve, β = {PUBLISHED_BETA}, is within 0.1 of slow SGD ({})",
+                    error(published)
+                ),
                 published <= 0.1,
             ),
             also(
-                format!("no other β shown is nearer (nearest: β = {}, {})", nearest.0, error(nearest.1)),
+                format!(
+                    "no other β shown is nearer (nearest: β = {}, {})",
+                    nearest.0,
+                    error(nearest.1)
+                ),
                 nearest.0 == PUBLISHED_BETA,
             ),
         ],
         notes: vec![
             "Ours: learning rate, batch, range of q_⋆ and epochs, which no source states.".into(),
-            "Gradient descent has no temperature: at a given norm it goes where the loss is least, and follows the \
-             theory of large β.".into(),
+            format!(
+                "Gradient descent has no temperature; of the curves shown it is nearest to that of β = {}.",
+                nearest.0
+            ),
         ],
     })
 }

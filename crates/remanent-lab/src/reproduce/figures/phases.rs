@@ -4,7 +4,7 @@ use remanent_plot::{
     Axis, Color, Curve, Dash, Figure, HorizontalLine, Panel, Points, Table, VerticalLine,
 };
 
-use super::words::{also, decides, error};
+use super::words::{also, capital, decides, error};
 use crate::reproduce::results::{Results, Shown};
 use crate::theory::{PhaseRow, Point};
 
@@ -15,9 +15,10 @@ const PUBLISHED: f64 = 1.7;
 pub fn show(results: &Results) -> Option<Shown> {
     let curve = results.theory.first()?.as_branches()?;
     let phases = results.theory.get(1)?.as_phase_diagram()?;
-    let crossing = curve.crossing.as_ref()?;
-    let [good, poor] = [curve.folds.first()?.alpha, curve.folds.last()?.alpha];
-    let zero = curve.replicon_zeros.first()?;
+    let beta = curve.rows.first()?.beta;
+    let crossing = curve.crossing.as_ref();
+    let zero = curve.replicon_zeros.first();
+    let folds: Vec<f64> = curve.folds.iter().map(|fold| fold.alpha).collect();
 
     let branch = |panel: &mut Panel, of: &dyn Fn(&Point) -> Option<f64>| {
         for (color, name, dash) in
@@ -29,12 +30,11 @@ pub fn show(results: &Results) -> Option<Shown> {
         }
     };
     let mut errors = Panel::new(
-        "error of every solution, β = 20",
+        format!("error of every solution, β = {beta}"),
         Axis::linear("α").range(0.0, 2.5),
         Axis::log("ε").lower(1e-4),
     );
     branch(&mut errors, &|p| p.eps);
-    errors.push(VerticalLine::new(crossing.alpha).label("crossing"));
     let mut replicon = Panel::new(
         "replicon λ",
         Axis::linear("α").range(0.0, 2.5),
@@ -42,7 +42,10 @@ pub fn show(results: &Results) -> Option<Shown> {
     );
     branch(&mut replicon, &|p| p.replicon);
     replicon.push(HorizontalLine::new(0.0));
-    replicon.push(VerticalLine::new(crossing.alpha).label("crossing"));
+    if let Some(crossing) = crossing {
+        errors.push(VerticalLine::new(crossing.alpha).label("crossing"));
+        replicon.push(VerticalLine::new(crossing.alpha).label("crossing"));
+    }
 
     let mut map = Panel::new("phase diagram", Axis::linear("α"), Axis::log("β"));
     let mut draw = |name: &str, color: usize, dash: Dash, of: &dyn Fn(&PhaseRow) -> Option<f64>| {
@@ -67,7 +70,6 @@ pub fn show(results: &Results) -> Option<Shown> {
                 .color(Color::Palette(1)),
         );
     }
-    let critical = phases.critical_point.as_ref()?;
     let mut table =
         Table::new(["beta", "good_from", "crossing", "poor_until", "corner", "replicon_zero"]);
     for row in &phases.rows {
@@ -80,38 +82,58 @@ pub fn show(results: &Results) -> Option<Shown> {
             row.replicon_zeros.first().map(|zero| zero.alpha).into(),
         ]);
     }
+    let mut said = vec![match (folds.as_slice(), crossing) {
+        ([good, .., poor], Some(at)) => format!(
+            "at β = {beta} a poor and a good solution coexist from α = {good:.4} to {poor:.4} and exchange stability at α = \
+             {:.5}",
+            at.alpha
+        ),
+        _ => format!("at β = {beta} there is one solution for every α"),
+    }];
+    said.extend(zero.map(|zero| {
+        format!("on the {} solution the replicon vanishes at α = {:.3}", zero.branch, zero.alpha)
+    }));
+    said.extend(phases.critical_point.as_ref().map(|point| {
+        format!(
+            "the two folds meet in a critical point at α = {:.3}, β = {:.2}",
+            point.alpha, point.beta
+        )
+    }));
+    let between = matches!((folds.as_slice(), crossing), ([good, .., poor], Some(at)) if *good < at.alpha && at.alpha < *poor);
+    let at = crossing.map_or(f64::NAN, |crossing| crossing.alpha);
+    let notes = crossing.map(|crossing| {
+        let of = |point: &Point| {
+            let [eps, replicon] =
+                [point.eps, point.replicon].map(|value| value.unwrap_or(f64::NAN));
+            format!("ε = {} and λ = {replicon:.2}", error(eps))
+        };
+        format!(
+            "At the crossing the poor solution has {}, the good one {}.",
+            of(&crossing.poor),
+            of(&crossing.good)
+        )
+    });
     Some(Shown {
         figure: Figure::grid(vec![errors, replicon, map], 2),
         table,
-        found: format!(
-            "At β = 20 a poor and a good solution coexist from α = {good:.4} to {poor:.4} and exchange stability at α = \
-             {:.5}; on the poor one the replicon is negative from α = {:.3} on. The two folds meet in a critical point at \
-             α = {:.3}, β = {:.2}.",
-            crossing.alpha, zero.alpha, critical.alpha, critical.beta
-        ),
+        found: format!("{}.", capital(&said.join("; "))),
         checks: vec![
             decides(
-                "at β = 20 there are two folds, and −βf crosses between them",
-                good < crossing.alpha && crossing.alpha < poor,
+                format!("at β = {beta} there are two folds, and −βf crosses between them"),
+                between,
             ),
             also(
                 format!(
-                    "the crossing, α = {:.3}, is within 0.1 of the paper's transition {PUBLISHED}",
-                    crossing.alpha
+                    "the crossing, α = {at:.3}, is within 0.1 of the paper's transition {PUBLISHED}"
                 ),
-                (crossing.alpha - PUBLISHED).abs() < 0.1,
+                (at - PUBLISHED).abs() < 0.1,
             ),
             also(
                 "replica symmetry holds on both sides of the crossing",
-                crossing.replica_symmetry_holds,
+                crossing.is_some_and(|crossing| crossing.replica_symmetry_holds),
             ),
+            also("the folds meet in a critical point", phases.critical_point.is_some()),
         ],
-        notes: vec![format!(
-            "At the crossing the poor solution has ε = {} and λ = {:.1}, the good one ε = {}: the crossing is a statement \
-             of replica symmetry about a phase in which it is broken.",
-            error(crossing.poor.eps?),
-            crossing.poor.replicon?,
-            error(crossing.good.eps?)
-        )],
+        notes: notes.into_iter().collect(),
     })
 }

@@ -27,9 +27,22 @@ fn of(results: &Results, wanted: (bool, bool)) -> Vec<(f64, Summary)> {
     found
 }
 
-/// The smallest α with a low error, of points by rising α.
-fn learned_from(points: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
-    points.into_iter().find(|(_, eps)| *eps < LOW).map(|(alpha, _)| alpha)
+/// The α at which the error becomes low, of points by rising α, between which it is interpolated.
+fn learned_from(points: &[(f64, f64)]) -> Option<f64> {
+    let after = points.iter().position(|(_, eps)| *eps < LOW)?;
+    let Some(before) = after.checked_sub(1) else { return Some(points[after].0) };
+    let ((a, high), (b, low)) = (points[before], points[after]);
+    Some(a + (b - a) * (high - LOW) / (high - low))
+}
+
+/// An amount of data in words.
+fn data(alpha: Option<f64>) -> String {
+    alpha.map_or("more than the range".into(), |alpha| format!("α = {alpha:.2}"))
+}
+
+/// Whether more is needed with the prior.
+fn needs_more(with: Option<f64>, without: Option<f64>) -> bool {
+    without.is_some_and(|without| with.is_none_or(|with| with > without))
 }
 
 /// Draws and judges it.
@@ -46,8 +59,8 @@ pub fn show(results: &Results) -> Option<Shown> {
     let mut table = Table::new(["source", "prior", "beta", "alpha", "eps", "eps_se"]);
     let mut panels = Vec::new();
     for (title, beta, sampled) in [
-        ("the theory's ensemble, β = 10", *betas.first()?, true),
-        ("SGD, and the theory at β = 20", *betas.last()?, false),
+        ("the theory's ensemble", *betas.first()?, true),
+        ("SGD, and the theory", *betas.last()?, false),
     ] {
         let mut panel = Panel::new(title, Axis::linear("α"), Axis::linear("ε").lower(0.0));
         for prior in [false, true] {
@@ -66,7 +79,7 @@ pub fn show(results: &Results) -> Option<Shown> {
             panel.push(
                 Curve::new(x, y)
                     .color(color)
-                    .label(format!("theory, {}", names[usize::from(prior)])),
+                    .label(format!("theory, β = {beta}, {}", names[usize::from(prior)])),
             );
             let found = of(results, (prior, sampled));
             let source = if sampled { "sampled" } else { "sgd" };
@@ -98,26 +111,29 @@ pub fn show(results: &Results) -> Option<Shown> {
     }
     let (mut checks, mut said) = (Vec::new(), Vec::new());
     for &beta in &betas {
-        let (without, with) = (learned_from(line(false, beta))?, learned_from(line(true, beta))?);
+        let (without, with) = (learned_from(&line(false, beta)), learned_from(&line(true, beta)));
         checks.push(decides(
-            format!("theory, β = {beta}: an error of {LOW} takes α = {with:.2} with the prior, and {without:.2} without"),
-            with > without,
+            format!(
+                "theory, β = {beta}: an error of {LOW} takes {} with the prior, and {} without",
+                data(with),
+                data(without)
+            ),
+            needs_more(with, without),
         ));
-        said.push(format!("{with:.2} instead of {without:.2} at β = {beta}"));
+        said.push(format!("{} instead of {} at β = {beta}", data(with), data(without)));
     }
     let sgd = |prior| {
-        learned_from(of(results, (prior, false)).into_iter().map(|(alpha, eps)| (alpha, eps.mean)))
+        let found = of(results, (prior, false)).into_iter();
+        learned_from(&found.map(|(alpha, eps)| (alpha, eps.mean)).collect::<Vec<_>>())
     };
-    let text =
-        |alpha: Option<f64>| alpha.map_or("more than the range".into(), |a| format!("α = {a}"));
     let (without, with) = (sgd(false), sgd(true));
     checks.push(decides(
         format!(
             "SGD reaches it with {} under the prior, and {} without",
-            text(with),
-            text(without)
+            data(with),
+            data(without)
         ),
-        without.is_some_and(|without| with.is_none_or(|with| with > without)),
+        needs_more(with, without),
     ));
     let beta = *betas.first()?;
     let differences = [false, true].into_iter().flat_map(|prior| {
@@ -137,12 +153,26 @@ pub fn show(results: &Results) -> Option<Shown> {
         figure: Figure::grid(panels, 2),
         table,
         found: format!(
-            "With the uniform prior the theory needs α = {} for an error of {LOW}; SGD needs {} instead of {}.",
+            "With the uniform prior the theory needs {} for an error of {LOW}; SGD needs {} instead of {}.",
             list(&said),
-            text(with),
-            text(without)
+            data(with),
+            data(without)
         ),
         checks,
         notes: Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_are_compared_where_the_error_becomes_low() {
+        assert_eq!(learned_from(&[(1.0, 0.1), (2.0, 0.0)]), Some(1.5));
+        assert_eq!(learned_from(&[(1.0, 0.01)]), Some(1.0));
+        assert_eq!(learned_from(&[(1.0, 0.1)]), None);
+        assert!(needs_more(None, Some(2.0)) && needs_more(Some(3.0), Some(2.0)));
+        assert!(!needs_more(Some(2.0), Some(2.0)) && !needs_more(None, None));
+    }
 }

@@ -31,3 +31,29 @@ pub fn stable_solutions(points: &[Point]) -> Vec<&Point> {
     }
     stable
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_solutions_the_one_of_larger_free_energy_is_stable() {
+        let point = |alpha: f64, branch: &str, value: f64| Point {
+            alpha,
+            branch: branch.into(),
+            minus_beta_f: Some(value),
+            ..Point::default()
+        };
+        let points = [
+            point(1.0, "only", 0.3),
+            point(1.6, "poor", 0.2),
+            point(1.6, "middle", 0.9),
+            point(1.6, "good", 0.1),
+            point(1.7, "poor", 0.1),
+            point(1.7, "good", 0.2),
+        ];
+        let found: Vec<&str> =
+            stable_solutions(&points).iter().map(|point| point.branch.as_str()).collect();
+        assert_eq!(found, ["only", "poor", "good"]);
+    }
+}

@@ -4,7 +4,7 @@ use remanent_plot::{
     Axis, Band, Cell, Color, Curve, Figure, Marker, Panel, Points, Table, VerticalLine,
 };
 
-use super::words::{also, decides, percent};
+use super::words::{also, capital, decides, percent};
 use crate::reproduce::results::{Results, Shown};
 use crate::simulation::{self, Against, Comparison, TheoryChoice};
 
@@ -131,9 +131,4 @@ fn errors(
 ) -> impl Iterator<Item = &Comparison> {
     let quantity = format!("eps.{}", task + 1);
     comparison.iter().filter(move |c| c.against == against && c.quantity == quantity)
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -58,7 +58,7 @@ pub fn show(results: &Results) -> Option<Shown> {
         figure: Figure::single(panel),
         table,
         found: format!(
-            "⟨σ²⟩ falls {}; it rises at {rises} of {switches} changes of task.",
+            "⟨σ²⟩ goes {} from the end of the first epoch to that of the last; it rises at {rises} of {switches} changes of task.",
             list(&said)
         ),
         checks: vec![

@@ -46,3 +46,9 @@ pub fn list(parts: &[String]) -> String {
 pub fn root_mean_square(differences: impl IntoIterator<Item = f64>) -> f64 {
     Summary::of(differences.into_iter().map(|d| d * d)).map_or(f64::NAN, |s| s.mean.sqrt())
 }
+
+/// A sentence begins with a capital.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}

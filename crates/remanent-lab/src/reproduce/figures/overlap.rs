@@ -1,0 +1,126 @@
+//! Figure 2d: the overlap with what both teachers share.
+
+use remanent_plot::{Axis, Band, Color, Curve, Figure, Panel, Table, VerticalLine};
+
+use super::ways::{Way, cases, switch};
+use super::words::{also, decides, error};
+use crate::reproduce::results::{Results, Shown, Simulated};
+use crate::simulation::SummaryRow;
+
+/// How q_com goes after the change of task.
+struct Dip {
+    at_switch: f64,
+    /// Where it is lowest after that.
+    lowest: f64,
+    /// The largest fall within one recorded interval.
+    fall: f64,
+    /// The largest rise within one recorded interval.
+    rise: f64,
+    end: f64,
+}
+
+impl Dip {
+    fn of(case: &Simulated) -> Option<Self> {
+        let epoch = switch(case);
+        let after: Vec<f64> = case
+            .summary
+            .rows
+            .iter()
+            .filter(|row| row.epoch >= epoch)
+            .filter_map(|row| row.q_com)
+            .collect();
+        let changes = || after.windows(2).map(|pair| pair[1] - pair[0]);
+        Some(Self {
+            at_switch: *after.first()?,
+            lowest: after.iter().copied().fold(f64::INFINITY, f64::min),
+            fall: changes().map(|change| -change).fold(0.0, f64::max),
+            rise: changes().fold(0.0, f64::max),
+            end: *after.last()?,
+        })
+    }
+}
+
+/// Figure 2d.
+pub fn show(results: &Results) -> Option<Shown> {
+    let of = |way| cases(results, way).first().copied();
+    let (with, without, traditional) =
+        (of(Way::Variational)?, of(Way::WithoutKl)?, of(Way::Traditional)?);
+    let mut panel =
+        Panel::new("overlap with the common part", Axis::linear("epoch"), Axis::linear("q_{com}"));
+    panel.push(VerticalLine::new(switch(with) as f64));
+    let mut table = Table::new(["algorithm", "epoch", "q_com", "q_com_se"]);
+    for (color, case) in [with, without, traditional].into_iter().enumerate() {
+        let rows: Vec<&SummaryRow> =
+            case.summary.rows.iter().filter(|row| row.q_com.is_some()).collect();
+        let x: Vec<f64> = rows.iter().map(|row| row.epoch as f64).collect();
+        let y: Vec<f64> = rows.iter().filter_map(|row| row.q_com).collect();
+        let se: Vec<f64> = rows.iter().map(|row| row.q_com_se.unwrap_or(0.0)).collect();
+        let color = Color::Palette(color);
+        let edge = |sign: f64| y.iter().zip(&se).map(|(y, se)| y + sign * se).collect();
+        panel.push(Band::new(x.clone(), edge(-1.0), edge(1.0)).color(color));
+        let name = match Way::of(case)? {
+            Way::Variational => "field space, with KL",
+            Way::Traditional => "magnetisation space, no KL",
+            way => way.name(),
+        };
+        panel.push(Curve::new(x, y).label(name).color(color));
+        for row in rows {
+            table.push(vec![
+                name.into(),
+                (row.epoch as i64).into(),
+                row.q_com.into(),
+                row.q_com_se.into(),
+            ]);
+        }
+    }
+    let (kl, free, old) = (Dip::of(with)?, Dip::of(without)?, Dip::of(traditional)?);
+    let checks = vec![
+        decides(
+            format!(
+                "without the KL term the overlap falls more sharply: {} within one recorded interval, against {}",
+                error(free.fall),
+                error(kl.fall)
+            ),
+            free.fall > kl.fall,
+        ),
+        decides(
+            format!(
+                "without it the overlap rises again more rapidly: {} within one recorded interval, against {}",
+                error(free.rise),
+                error(kl.rise)
+            ),
+            free.rise > kl.rise,
+        ),
+        also(
+            format!(
+                "with it the overlap ends lower: {} against {}",
+                error(kl.end),
+                error(free.end)
+            ),
+            kl.end < free.end,
+        ),
+        also(
+            format!(
+                "the same holds for traditional gradient descent: it falls by {} within one interval and ends at {}",
+                error(old.fall),
+                error(old.end)
+            ),
+            old.fall > kl.fall && old.end > kl.end,
+        ),
+    ];
+    Some(Shown {
+        figure: Figure::single(panel),
+        table,
+        found: format!(
+            "From {} at the change of task the overlap falls to {} without the KL term and ends at {}; with it, it \
+             falls to {} and ends at {}.",
+            error(free.at_switch),
+            error(free.lowest),
+            error(free.end),
+            error(kl.lowest),
+            error(kl.end)
+        ),
+        checks,
+        notes: vec!["Ours: the learning rates, which no source states.".into()],
+    })
+}
