@@ -1,8 +1,9 @@
 //! Accuracies of networks over epochs, as figures 6 and 7 draw them.
 
 use remanent_network::predictor::Predictor;
-use remanent_plot::{Band, Color, Curve, Dash, Panel, Table, VerticalLine};
+use remanent_plot::{Color, Dash, Panel, Table, VerticalLine};
 
+use super::lines::{self, Measured};
 use crate::reproduce::results::Trained;
 use crate::training::{Mean, PredictorSummary};
 
@@ -41,18 +42,14 @@ pub fn draw(panel: &mut Panel, case: &Trained, label: impl Fn(usize) -> String, 
     let epochs = &case.summary.epochs;
     let tasks = epochs.iter().filter_map(|e| e.accuracy.get(&TEST)).map(Vec::len).max();
     for task in 0..tasks.unwrap_or(0) {
-        let rows: Vec<(f64, Mean)> = epochs
-            .iter()
-            .filter_map(|e| Some((e.epoch as f64, *e.accuracy.get(&TEST)?.get(task)?)))
-            .collect();
-        let x: Vec<f64> = rows.iter().map(|row| row.0).collect();
-        let edge = |sign: f64| {
-            rows.iter().map(|(_, m)| m.mean + sign * m.standard_error.unwrap_or(0.0)).collect()
-        };
+        let rows = epochs.iter().filter_map(|e| {
+            let mean = e.accuracy.get(&TEST)?.get(task)?;
+            Some(Measured { x: e.epoch as f64, mean: mean.mean, error: mean.standard_error })
+        });
         let color = Color::Palette(task);
-        panel.push(Band::new(x.clone(), edge(-1.0), edge(1.0)).color(color));
-        let y = rows.iter().map(|row| row.1.mean).collect();
-        panel.push(Curve::new(x, y).label(label(task)).color(color).dash(dash));
+        lines::draw(panel, &rows.collect::<Vec<_>>(), |line| {
+            line.label(label(task)).color(color).dash(dash)
+        });
     }
 }
 

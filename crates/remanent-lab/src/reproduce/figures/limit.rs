@@ -19,7 +19,7 @@ pub fn show(results: &Results) -> Option<Shown> {
     let stable = stable_solutions(points);
 
     let mut errors =
-        Panel::new("error of the stable solution", Axis::linear("α"), Axis::log("ε").lower(1e-8));
+        Panel::new("error of the stable solution", Axis::linear("α"), Axis::log("ε").lower(1e-14));
     let mut trusted = Panel::new(
         "replicon of the stable solution",
         Axis::linear("α"),

@@ -1,7 +1,8 @@
 //! Figure 2d: the overlap with what both teachers share.
 
-use remanent_plot::{Axis, Band, Color, Curve, Figure, Panel, Table, VerticalLine};
+use remanent_plot::{Axis, Color, Figure, Panel, Table, VerticalLine};
 
+use super::lines::{self, Measured};
 use super::ways::{Way, cases, switch};
 use super::words::{also, decides, error};
 use crate::reproduce::results::{Results, Shown, Simulated};
@@ -48,18 +49,16 @@ pub fn show(results: &Results) -> Option<Shown> {
     for (color, case) in [with, without, traditional].into_iter().enumerate() {
         let rows: Vec<&SummaryRow> =
             case.summary.rows.iter().filter(|row| row.q_com.is_some()).collect();
-        let x: Vec<f64> = rows.iter().map(|row| row.epoch as f64).collect();
-        let y: Vec<f64> = rows.iter().filter_map(|row| row.q_com).collect();
-        let se: Vec<f64> = rows.iter().map(|row| row.q_com_se.unwrap_or(0.0)).collect();
-        let color = Color::Palette(color);
-        let edge = |sign: f64| y.iter().zip(&se).map(|(y, se)| y + sign * se).collect();
-        panel.push(Band::new(x.clone(), edge(-1.0), edge(1.0)).color(color));
+        let measured = rows.iter().filter_map(|row| {
+            Some(Measured { x: row.epoch as f64, mean: row.q_com?, error: row.q_com_se })
+        });
+        let measured: Vec<Measured> = measured.collect();
         let name = match Way::of(case)? {
             Way::Variational => "field space, with KL",
             Way::Traditional => "magnetisation space, no KL",
             way => way.name(),
         };
-        panel.push(Curve::new(x, y).label(name).color(color));
+        lines::draw(&mut panel, &measured, |line| line.label(name).color(Color::Palette(color)));
         for row in rows {
             table.push(vec![
                 name.into(),

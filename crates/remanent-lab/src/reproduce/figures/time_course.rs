@@ -1,9 +1,8 @@
 //! Figure 5: accuracies of large perceptrons over time, and the theory's.
 
-use remanent_plot::{
-    Axis, Band, Cell, Color, Curve, Figure, Marker, Panel, Points, Table, VerticalLine,
-};
+use remanent_plot::{Axis, Cell, Color, Figure, Marker, Panel, Points, Table, VerticalLine};
 
+use super::lines::{self, Measured};
 use super::words::{also, capital, decides, percent};
 use crate::reproduce::results::{Results, Shown};
 use crate::simulation::{self, Against, Comparison, TheoryChoice};
@@ -26,19 +25,18 @@ pub fn show(results: &Results) -> Option<Shown> {
     for end in &ends[..tasks - 1] {
         panel.push(VerticalLine::new(end.epoch as f64));
     }
-    let x: Vec<f64> = rows.iter().map(|row| row.epoch as f64).collect();
     let mut table = Table::new(["source", "epoch", "task", "accuracy", "accuracy_se"]);
     for task in 0..tasks {
         let color = Color::Palette(task);
-        let mean = |sign: f64| -> Vec<f64> {
-            rows.iter()
-                .map(|row| 1.0 - row.eps[task] + sign * row.eps_se[task].unwrap_or(0.0))
-                .collect()
-        };
-        panel.push(Band::new(x.clone(), mean(-1.0), mean(1.0)).color(color));
-        panel.push(
-            Curve::new(x.clone(), mean(0.0)).label(format!("SGD, task {}", task + 1)).color(color),
-        );
+        let measured = rows.iter().map(|row| Measured {
+            x: row.epoch as f64,
+            mean: 1.0 - row.eps[task],
+            error: row.eps_se[task],
+        });
+        let name = format!("SGD, task {}", task + 1);
+        lines::draw(&mut panel, &measured.collect::<Vec<_>>(), |line| {
+            line.label(name.clone()).color(color)
+        });
         for row in rows {
             table.push(vec![
                 "sgd".into(),

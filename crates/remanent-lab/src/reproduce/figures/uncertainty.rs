@@ -1,11 +1,12 @@
 //! Figure 8: the uncertainty of each layer.
 
-use remanent_plot::{Axis, Band, Color, Curve, Figure, Inset, Panel, Table};
+use remanent_plot::{Axis, Color, Figure, Inset, Panel, Table};
 
 use super::learning::mark_switches;
+use super::lines::{self, Measured};
 use super::words::{also, decides, error, list};
 use crate::reproduce::results::{Results, Shown, Trained};
-use crate::training::Mean;
+use crate::training::{EpochSummary, Mean};
 
 /// Draws and judges it.
 pub fn show(results: &Results) -> Option<Shown> {
@@ -13,8 +14,12 @@ pub fn show(results: &Results) -> Option<Shown> {
     let epochs = &case.summary.epochs;
     let layers = epochs.first()?.uncertainty.len();
     let first_task = epochs.iter().filter(|epoch| epoch.task == 1).count();
-    let layer = |index: usize, from: usize| -> Vec<(f64, Mean)> {
-        epochs[from..].iter().map(|e| (e.epoch as f64, e.uncertainty[index])).collect()
+    let layer = |index: usize, from: usize| -> Vec<Measured> {
+        let measured = |e: &EpochSummary| {
+            let Mean { mean, standard_error, .. } = e.uncertainty[index];
+            Measured { x: e.epoch as f64, mean, error: standard_error }
+        };
+        epochs[from..].iter().map(measured).collect()
     };
     let mut panel = Panel::new(
         "mean uncertainty of each layer",
@@ -26,8 +31,10 @@ pub fn show(results: &Results) -> Option<Shown> {
     let mut table =
         Table::new(["epoch", "learning_task", "layer", "uncertainty", "uncertainty_se"]);
     for index in 0..layers {
-        draw(&mut panel, &layer(index, 0), index, Some(format!("layer {}", index + 1)));
-        draw(&mut inset, &layer(index, first_task), index, None);
+        let color = Color::Palette(index);
+        let name = format!("layer {}", index + 1);
+        lines::draw(&mut panel, &layer(index, 0), |line| line.color(color).label(name.clone()));
+        lines::draw(&mut inset, &layer(index, first_task), |line| line.color(color));
         for epoch in epochs {
             let mean = epoch.uncertainty[index];
             table.push(vec![
@@ -76,27 +83,13 @@ pub fn show(results: &Results) -> Option<Shown> {
     })
 }
 
-fn draw(panel: &mut Panel, rows: &[(f64, Mean)], index: usize, label: Option<String>) {
-    let color = Color::Palette(index);
-    let x: Vec<f64> = rows.iter().map(|row| row.0).collect();
-    let edge = |sign: f64| {
-        rows.iter().map(|(_, m)| m.mean + sign * m.standard_error.unwrap_or(0.0)).collect()
-    };
-    panel.push(Band::new(x.clone(), edge(-1.0), edge(1.0)).color(color));
-    let curve = Curve::new(x, rows.iter().map(|row| row.1.mean).collect()).color(color);
-    panel.push(match label {
-        Some(label) => curve.label(label),
-        None => curve,
-    });
-}
-
 /// After how many changes of task the uncertainty rises, and how many changes there are.
 fn rises(case: &Trained) -> (usize, usize) {
     let switches: Vec<_> =
         case.summary.epochs.windows(2).filter(|pair| pair[0].task != pair[1].task).collect();
     let mean = |means: &[Mean]| means.iter().map(|m| m.mean).sum::<f64>() / means.len() as f64;
     let rising = |pair: &&&[_]| {
-        let pair: &[crate::training::EpochSummary] = pair;
+        let pair: &[EpochSummary] = pair;
         mean(&pair[1].uncertainty) > mean(&pair[0].uncertainty)
     };
     (switches.iter().filter(rising).count(), switches.len())
