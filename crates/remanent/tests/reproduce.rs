@@ -64,7 +64,26 @@ fn some_figures_are_made_and_kept() {
     let summary = fs::read_to_string(directory.path().join("REPRODUCIBILITY.md")).unwrap();
     assert!(summary.contains("## 2a: learning curves of one task"), "{summary}");
 
-    // One figure more joins those that are kept, and nothing is computed twice.
+    // A damaged verdict is made anew with its figure, and named with another.
+    let damaged = directory.path().join("figures/2a/verdict.json");
+    fs::write(&damaged, "{").unwrap();
+    let output = remanent(&directory, "reproduce 1 --quick --seeds 2 --keep .").output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("figures/2a/verdict.json cannot be read"), "{message}");
+    json(&directory, "reproduce 2a --quick --seeds 2 --keep .");
+    assert!(fs::read_to_string(&damaged).unwrap().contains("\"id\": \"2a\""));
+
+    // What was kept at full size is not lost to a smaller run.
+    let whole =
+        fs::read_to_string(&damaged).unwrap().replace("\"reduced\": true", "\"reduced\": false");
+    fs::write(&damaged, &whole).unwrap();
+    let output = remanent(&directory, "reproduce 2a --quick --seeds 2 --keep .").output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && message.contains("at full size"), "{message}");
+    assert_eq!(fs::read_to_string(&damaged).unwrap(), whole);
+
+    // One figure more joins those that are kept.
     json(&directory, "reproduce 2d --quick --seeds 1 --keep .");
     let summary = fs::read_to_string(directory.path().join("REPRODUCIBILITY.md")).unwrap();
     assert!(summary.contains("## 1: ") && summary.contains("## 2d: "), "{summary}");

@@ -49,7 +49,7 @@ pub enum KeepError {
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// A verdict that is there cannot be read.
-    #[error("{} cannot be read: {reason}; make the figure again with `remanent reproduce {id} --keep`", path.display())]
+    #[error("{} cannot be read: {reason}; make the figure again with `remanent reproduce {id}` and the same --keep", path.display())]
     Verdict {
         /// The file.
         path: PathBuf,
@@ -102,7 +102,8 @@ pub fn keep(
 ) -> Result<(), KeepError> {
     for (exhibit, figure) in made {
         let folder = root.join("figures").join(&exhibit.id);
-        let before = read_verdict(&folder.join(VERDICT), &exhibit.id)?;
+        // One that cannot be read is about to be replaced.
+        let before = read_verdict(&folder.join(VERDICT), &exhibit.id).ok().flatten();
         if exhibit.reduced && before.is_some_and(|before| !before.reduced) {
             return Err(KeepError::Larger { id: exhibit.id.clone(), folder });
         }
