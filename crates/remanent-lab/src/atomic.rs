@@ -22,7 +22,15 @@ pub fn write(path: &Path, parts: &[&[u8]]) -> Result<(), FileError> {
 /// Removes the temporary files that killed programs left in a directory. No
 /// other program may be writing there.
 pub(crate) fn sweep(directory: &Path) -> Result<(), FileError> {
-    remove_files(directory, is_temporary)
+    remove_files(directory, |name| is_temporary(name) || is_temporary_of_tensors(name))
+}
+
+/// Whether a name is one of a file by way of which the crate safetensors writes: `.tmp` and six
+/// letters or digits.
+fn is_temporary_of_tensors(name: &str) -> bool {
+    name.strip_prefix(".tmp").is_some_and(|rest| {
+        rest.len() == 6 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 /// Removes the files of a directory whose names are chosen; one that does not exist is empty.
@@ -87,6 +95,19 @@ fn name_aside(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_killed_programs_left_is_swept() {
+        let directory = tempfile::tempdir().unwrap();
+        let names = [".remanent-a1.tmp", ".tmpAb3dE6", ".tmpAb3dE67", ".tmp-notes", "a.json"];
+        for name in names {
+            fs::write(directory.path().join(name), "x").unwrap();
+        }
+        sweep(directory.path()).unwrap();
+        let left = |name: &&&str| directory.path().join(name).exists();
+        let left: Vec<&&str> = names.iter().filter(left).collect();
+        assert_eq!(left, [&".tmpAb3dE67", &".tmp-notes", &"a.json"]);
+    }
 
     #[test]
     fn a_file_is_replaced_and_nothing_is_left_beside_it() {
