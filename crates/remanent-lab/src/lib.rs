@@ -75,6 +75,7 @@
 //! ```
 
 mod cell;
+mod lines;
 mod run;
 mod store;
 mod times;

@@ -19,19 +19,17 @@ mod work;
 
 pub use batches::{Batch, Batches, Records};
 pub use catalogue::{CATALOGUE, Entry, UnknownFigure, select};
-pub use keep::{KeepError, Kept, keep, reproducibility};
+pub use keep::{KeepError, keep};
 pub use results::{Results, Shown, Simulated, Trained};
 pub use work::{Experiment, Size, Work, WorkError};
 
-use remanent_plot::Figure;
-
 use crate::report::Exhibit;
 
-/// Puts together what the report says of a figure, and its picture. A figure that cannot be drawn from
+/// Puts together what the report says of a figure. A figure that cannot be drawn from
 /// its records says so, and does not keep the others from being shown.
-pub fn exhibit(work: &Work, records: Records, quick: bool) -> (Exhibit, Figure) {
+pub fn exhibit(work: &Work, records: Records) -> Exhibit {
     let (seconds, cells) = (records.seconds, records.cells);
-    let shown = Results::new(work, records, quick).and_then(|results| {
+    let shown = Results::new(work, records).and_then(|results| {
         let reason = "its records lack something that it needs; was a trial lost, or has the theory no solution?";
         let mut shown = (work.entry.show)(&results).ok_or_else(|| reason.to_owned())?;
         shown.notes.extend(results.remarks());
@@ -40,7 +38,7 @@ pub fn exhibit(work: &Work, records: Records, quick: bool) -> (Exhibit, Figure) 
     let shown = shown.unwrap_or_else(|reason| Shown::nothing(&reason));
     let label = if work.size.reduced { ", reduced size" } else { "" };
     let figure = shown.figure.title(format!("{}: {}{label}", work.entry.id, work.entry.title));
-    let exhibit = Exhibit {
+    Exhibit {
         id: work.entry.id.into(),
         title: work.entry.title.into(),
         beyond: work.entry.is_beyond(),
@@ -53,9 +51,8 @@ pub fn exhibit(work: &Work, records: Records, quick: bool) -> (Exhibit, Figure) 
         svg: figure.to_svg(),
         csv: shown.table.to_csv(),
         config: work.entry.config.into(),
-        command: work.command(quick),
+        command: work.command(),
         seconds: Some(seconds),
         cells,
-    };
-    (exhibit, figure)
+    }
 }

@@ -21,6 +21,7 @@ pub use arrays::{events, results_npz};
 pub use cell::Trial;
 pub use config::{KEYS, Training, TrainingError};
 pub use figures::figure;
+pub(crate) use figures::mark_switches;
 pub use found::{FoundCase, FoundTrial, found_cases};
 pub use history::{EpochRow, PhaseEnd, TrialRecord};
 pub use material::{Material, MaterialError};

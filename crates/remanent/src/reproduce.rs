@@ -10,7 +10,7 @@ use remanent_lab::report::{Exhibit, Machine, Report};
 use remanent_lab::reproduce::{self, Batch, Batches, Experiment, Records, Work};
 use remanent_lab::training::{Material, Training};
 use remanent_lab::{CHECKPOINT_EVERY, Cell, Store, atomic};
-use remanent_plot::{Figure, Table};
+use remanent_plot::Table;
 use serde_json::{Value, json};
 
 use crate::data;
@@ -95,10 +95,10 @@ impl Reproduce {
         let page = self.report.join("index.html");
         self.check_places(&page)?;
         let records = self.compute(&works, &batches, quiet)?;
-        let made: Vec<(Exhibit, Figure)> = works
+        let exhibits: Vec<Exhibit> = works
             .iter()
             .zip(records)
-            .map(|(work, records)| reproduce::exhibit(work, records, self.quick))
+            .map(|(work, records)| reproduce::exhibit(work, records))
             .collect();
         let machine = Machine::detect(rayon::current_num_threads());
         let report = Report {
@@ -109,11 +109,11 @@ impl Reproduce {
             command: self.command(),
             wall_seconds: start.elapsed().as_secs_f64(),
             machine,
-            exhibits: made.iter().map(|(exhibit, _)| exhibit.clone()).collect(),
+            exhibits,
         };
         atomic::write(&page, &[report.html()?.as_bytes()])?;
         if let Some(root) = &self.keep {
-            reproduce::keep(root, &made, &report.version, &report.machine)?;
+            reproduce::keep(root, &report)?;
         }
         self.print(&report)?;
         output::remark(quiet, &format!("the report is {}", page.display()));
@@ -149,12 +149,14 @@ impl Reproduce {
 
     /// The images of all trainings, figure by figure.
     fn materials(&self, works: &[Work]) -> anyhow::Result<Vec<Vec<Material>>> {
-        let of = |work: &Work| match &work.experiment {
-            Experiment::Train(trainings) => trainings.clone(),
-            _ => Vec::new(),
-        };
-        let by_work: Vec<Vec<Training>> = works.iter().map(of).collect();
-        let all: Vec<&Training> = by_work.iter().flatten().collect();
+        let by_work: Vec<&[Training]> = works
+            .iter()
+            .map(|work| match &work.experiment {
+                Experiment::Train(trainings) => trainings.as_slice(),
+                _ => &[],
+            })
+            .collect();
+        let all: Vec<&Training> = by_work.iter().copied().flatten().collect();
         let cache = data::cache(self.data_dir.as_deref(), "--data-dir")?;
         let mut loaded = Material::load_all(&all, &cache)?.into_iter();
         Ok(by_work.iter().map(|own| loaded.by_ref().take(own.len()).collect()).collect())
@@ -184,8 +186,7 @@ impl Reproduce {
     fn preview(&self, works: &[Work], batches: &Batches) -> anyhow::Result<Outcome> {
         let mut costs: Vec<Cost> = works.iter().map(|_| Cost::default()).collect();
         // A question to the theory cannot be broken off to be timed.
-        let point = |work: u64| THEORY_POINT * work as f64;
-        self.survey("theory", &batches.theory, &mut costs, Some(&point))?;
+        self.survey("theory", &batches.theory, &mut costs, Some(THEORY_POINT))?;
         self.survey("bound", &batches.bound, &mut costs, None)?;
         self.survey("simulate", &batches.simulate, &mut costs, None)?;
         self.survey("convergence-time", &batches.convergence, &mut costs, None)?;
@@ -218,7 +219,7 @@ impl Reproduce {
         kind: &str,
         batch: &Batch<C>,
         costs: &mut [Cost],
-        known: Option<&dyn Fn(u64) -> f64>,
+        seconds_a_unit: Option<f64>,
     ) -> anyhow::Result<()> {
         let directory = self.out.join(kind);
         let survey = Store::survey(&directory, kind, &marker(), self.fresh, &batch.cells)?;
@@ -232,8 +233,8 @@ impl Reproduce {
         for (owner, cells) in missing {
             let work: u64 = cells.iter().map(|cell| cell.work()).sum();
             let memory = cells.iter().map(|cell| cell.memory()).max().unwrap_or(0);
-            let seconds = match known {
-                Some(seconds) => seconds(work),
+            let seconds = match seconds_a_unit {
+                Some(seconds) => seconds * work as f64,
                 None => {
                     // Cases may differ in their learners: one of either end is timed.
                     let ends = [cells.first(), cells.last().filter(|_| cells.len() > 1)];

@@ -22,7 +22,6 @@ pub mod two_tasks;
 pub mod uncertainty;
 
 mod learning;
-mod lines;
 mod solutions;
 mod ways;
 mod words;

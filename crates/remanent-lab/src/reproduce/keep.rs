@@ -13,12 +13,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use remanent_plot::Figure;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::atomic::{self, FileError};
-use crate::report::{Check, Exhibit, Machine, Verdict, duration};
+use crate::report::{Check, Machine, Report, Verdict, duration};
 use crate::reproduce::catalogue::{CATALOGUE, Entry};
 
 const VERDICT: &str = "verdict.json";
@@ -62,7 +61,7 @@ pub enum KeepError {
 
 /// What is kept in words and numbers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Kept {
+struct Kept {
     /// The figure.
     pub id: String,
     /// A few words.
@@ -94,13 +93,8 @@ pub struct Kept {
 }
 
 /// Keeps figures under `root`, and makes the summaries anew from all that is kept there.
-pub fn keep(
-    root: &Path,
-    made: &[(Exhibit, Figure)],
-    version: &str,
-    machine: &Machine,
-) -> Result<(), KeepError> {
-    for (exhibit, figure) in made {
+pub fn keep(root: &Path, report: &Report) -> Result<(), KeepError> {
+    for exhibit in &report.exhibits {
         let folder = root.join("figures").join(&exhibit.id);
         // One that cannot be read is about to be replaced.
         let before = read_verdict(&folder.join(VERDICT), &exhibit.id).ok().flatten();
@@ -113,7 +107,7 @@ pub fn keep(
             title: exhibit.title.clone(),
             claim: exhibit.claim.clone(),
             found: exhibit.found.clone(),
-            verdict: Verdict::of(&exhibit.checks),
+            verdict: exhibit.verdict(),
             checks: exhibit.checks.clone(),
             notes: exhibit.notes.clone(),
             size: exhibit.size.clone(),
@@ -121,11 +115,11 @@ pub fn keep(
             cells: exhibit.cells,
             seconds: exhibit.seconds,
             command: exhibit.command.clone(),
-            version: version.into(),
-            machine: machine.clone(),
+            version: report.version.clone(),
+            machine: report.machine.clone(),
         };
         let json = serde_json::to_string_pretty(&kept)? + "\n";
-        atomic::write(&folder.join("figure.svg"), &[figure.to_svg().as_bytes()])?;
+        atomic::write(&folder.join("figure.svg"), &[exhibit.svg.as_bytes()])?;
         atomic::write(&folder.join("data.csv"), &[exhibit.csv.as_bytes()])?;
         atomic::write(&folder.join(VERDICT), &[json.as_bytes()])?;
     }
@@ -141,7 +135,7 @@ pub fn keep(
 }
 
 /// All that is kept under `root`, in the order of the report.
-pub fn read(root: &Path) -> Result<Vec<Kept>, KeepError> {
+fn read(root: &Path) -> Result<Vec<Kept>, KeepError> {
     let verdict = |entry: &Entry| {
         read_verdict(&root.join("figures").join(entry.id).join(VERDICT), entry.id).transpose()
     };
@@ -162,7 +156,7 @@ fn read_verdict(path: &Path, id: &str) -> Result<Option<Kept>, KeepError> {
 }
 
 /// The summary of all verdicts, as Markdown.
-pub fn reproducibility(all: &[Kept]) -> String {
+fn reproducibility(all: &[Kept]) -> String {
     let mut text = String::from(
         "# Reproducibility\n\n\
          Made by `remanent reproduce --keep .` from `figures/*/verdict.json`; do not edit. Every verdict is decided by a rule \

@@ -8,7 +8,7 @@ use crate::plan::Case;
 use crate::report::Check;
 use crate::reproduce::batches::Records;
 use crate::reproduce::work::{Experiment, Work};
-use crate::simulation::{self, CaseSummary, Simulation};
+use crate::simulation::{self, CaseSummary, Comparison, Learner, Simulation, TheoryChoice};
 use crate::theory::Answer;
 use crate::training::{self, Training, TrainingSummary};
 
@@ -49,8 +49,6 @@ pub struct Results {
     pub convergence: Vec<ConvergenceSummary>,
     /// Networks, case by case.
     pub trained: Vec<Trained>,
-    /// Whether this is the small version.
-    pub quick: bool,
 }
 
 /// A figure as it is shown.
@@ -66,6 +64,21 @@ pub struct Shown {
     pub checks: Vec<Check>,
     /// Remarks.
     pub notes: Vec<String>,
+}
+
+impl Simulated {
+    /// The theory beside it; none if it cannot be compared.
+    pub fn compared(&self) -> Option<Vec<Comparison>> {
+        simulation::compare(&self.simulation, &self.summary, TheoryChoice::default()).ok()
+    }
+
+    /// The factor γ of the KL term to the task before.
+    pub fn gamma(&self) -> f64 {
+        match &self.simulation.learner {
+            Learner::Gradient(learner) => learner.gamma[0],
+            Learner::Boltzmann(learner) => learner.gamma[0],
+        }
+    }
 }
 
 impl Shown {
@@ -101,8 +114,8 @@ impl Results {
     }
 
     /// Summarises the records of a figure.
-    pub fn new(work: &Work, records: Records, quick: bool) -> Result<Self, String> {
-        let mut results = Self { theory: records.theory, quick, ..Self::default() };
+    pub fn new(work: &Work, records: Records) -> Result<Self, String> {
+        let mut results = Self { theory: records.theory, ..Self::default() };
         let cases = work.plan.cases.iter();
         let seeds = work.plan.seeds;
         let incomplete = |case: &Case| {

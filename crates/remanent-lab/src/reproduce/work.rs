@@ -69,6 +69,8 @@ pub struct Work {
     pub queries: Vec<Query>,
     /// How large it is.
     pub size: Size,
+    /// Whether it is the small version.
+    pub quick: bool,
     /// The most trials of a case that were asked for.
     pub seeds: Option<u32>,
 }
@@ -89,12 +91,12 @@ impl Work {
             (true, false) => text,
             (false, _) => format!("{text} (full size: {paper})"),
         };
-        Ok(Self { entry, plan, experiment, queries, size: Size { text, reduced }, seeds })
+        Ok(Self { entry, plan, experiment, queries, size: Size { text, reduced }, quick, seeds })
     }
 
     /// The command that makes the figure again.
-    pub fn command(&self, quick: bool) -> String {
-        let quick = if quick { " --quick" } else { "" };
+    pub fn command(&self) -> String {
+        let quick = if self.quick { " --quick" } else { "" };
         let seeds = match self.seeds {
             Some(seeds) if self.size.reduced => format!(" --seeds {seeds}"),
             _ => String::new(),

@@ -76,13 +76,11 @@ impl Cell for Trial<'_> {
 
     /// The images, seven numbers a weight, and those of a batch.
     fn memory(&self) -> u64 {
-        let (inputs, classes) = (self.material.inputs() as u64, self.material.classes() as u64);
         let parameters = &self.training.parameters;
-        let mut widths = vec![inputs];
-        widths.extend(parameters.hidden.iter().map(|&width| width as u64));
-        widths.push(classes);
-        let weights: u64 = widths.windows(2).map(|pair| pair[0] * pair[1]).sum();
-        let neurons: u64 = widths.iter().sum();
+        let inputs = self.material.inputs();
+        let architecture = parameters.architecture(inputs, self.material.classes());
+        let (inputs, weights) = (inputs as u64, architecture.weights() as u64);
+        let neurons: u64 = architecture.widths.iter().map(|&width| width as u64).sum();
         let tasks = self.material.tasks(self.seed, self.trial);
         let images = tasks.iter().map(|task| (task.train().len() + task.test().len()) as u64).max();
         28 * weights + 32 * parameters.batch as u64 * neurons + inputs * images.unwrap_or(0)

@@ -2,8 +2,9 @@
 //! over time, and the accuracies at the end.
 
 use remanent_network::predictor::Predictor;
-use remanent_plot::{Axis, Band, Color, Curve, Figure, Panel, Points, VerticalLine};
+use remanent_plot::{Axis, Color, Curve, Figure, Panel, Points, VerticalLine};
 
+use crate::lines::{self, Measured};
 use crate::training::summary::{EpochSummary, Mean, TrainingSummary};
 
 /// One case: everything over time. Several: their accuracies, task by task.
@@ -105,21 +106,15 @@ fn layer_panel(
 
 /// A line, and a band of one standard error.
 fn draw(panel: &mut Panel, rows: &[(f64, Mean)], label: &str, color: usize) {
-    let color = Color::Palette(color);
-    let x: Vec<f64> = rows.iter().map(|row| row.0).collect();
-    let y: Vec<f64> = rows.iter().map(|row| row.1.mean).collect();
-    if rows.iter().any(|row| row.1.standard_error.is_some()) {
-        let error = |row: &(f64, Mean)| row.1.standard_error.unwrap_or(0.0);
-        let low = rows.iter().map(|row| row.1.mean - error(row)).collect();
-        let high = rows.iter().map(|row| row.1.mean + error(row)).collect();
-        panel.push(Band::new(x.clone(), low, high).color(color));
-    }
-    let curve = Curve::new(x, y).label(label).color(color);
-    panel.push(if rows.len() < 12 { curve.markers() } else { curve });
+    let measured: Vec<Measured> = rows.iter().map(|(x, mean)| mean.at(*x)).collect();
+    lines::draw(panel, &measured, |line| {
+        let line = line.label(label).color(Color::Palette(color));
+        if rows.len() < 12 { line.markers() } else { line }
+    });
 }
 
 /// A line where a task gives way to the next.
-fn mark_switches(panel: &mut Panel, summary: &TrainingSummary) {
+pub(crate) fn mark_switches(panel: &mut Panel, summary: &TrainingSummary) {
     for pair in summary.epochs.windows(2) {
         if pair[0].task != pair[1].task {
             panel.push(VerticalLine::new(pair[0].epoch as f64 + 0.5));

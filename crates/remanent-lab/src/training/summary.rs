@@ -21,6 +21,7 @@ use remanent_network::metrics::Scores;
 use remanent_network::predictor::Predictor;
 use serde::Serialize;
 
+use crate::lines::Measured;
 use crate::training::history::{EpochRow, PhaseEnd, TrialRecord};
 
 /// A mean over trials.
@@ -35,6 +36,11 @@ pub struct Mean {
 }
 
 impl Mean {
+    /// As a picture shows it.
+    pub(crate) fn at(&self, x: f64) -> Measured {
+        Measured { x, mean: self.mean, error: self.standard_error }
+    }
+
     fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let summary = Summary::of(values)?;
         Some(Self { mean: summary.mean, standard_error: summary.standard_error, n: summary.count })

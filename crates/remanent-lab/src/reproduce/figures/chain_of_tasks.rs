@@ -4,7 +4,7 @@ use remanent_plot::{Axis, Color, Curve, Figure, Marker, Panel, Points, Table};
 
 use super::words::{also, decides, error, root_mean_square};
 use crate::reproduce::results::{Results, Shown, Simulated};
-use crate::simulation::{self, Against, Comparison, Learner, TheoryChoice};
+use crate::simulation::{Against, Comparison, Learner};
 
 /// How far the theory may be from what it predicts.
 const AGREES: f64 = 0.02;
@@ -33,9 +33,7 @@ pub fn show(results: &Results) -> Option<Shown> {
         .simulated
         .iter()
         .map(|case| {
-            let comparison =
-                simulation::compare(&case.simulation, &case.summary, TheoryChoice::default())
-                    .ok()?;
+            let comparison = case.compared()?;
             let (against, name) = match case.simulation.learner {
                 Learner::Boltzmann(_) => (Against::Ensemble, "sampled"),
                 Learner::Gradient(_) => (Against::Constrained, "SGD"),

@@ -6,7 +6,6 @@ use remanent_plot::{Axis, Cell, Color, Curve, Dash, Figure, Panel, Points, Table
 use super::words::{also, decides, error, list};
 use crate::report::Check;
 use crate::reproduce::results::{Results, Shown, Simulated};
-use crate::simulation::Learner;
 use crate::theory::ChainPoint;
 
 /// The most that the median distance of simulation and theory may be.
@@ -36,13 +35,6 @@ fn r_0(case: &Simulated) -> f64 {
 
 fn alpha_2(case: &Simulated) -> f64 {
     case.simulation.setting.alpha[1]
-}
-
-fn gamma(case: &Simulated) -> Option<f64> {
-    match &case.simulation.learner {
-        Learner::Gradient(learner) => learner.gamma.first().copied(),
-        Learner::Boltzmann(_) => None,
-    }
 }
 
 fn scanned(point: &ChainPoint, key: &str) -> f64 {
@@ -85,7 +77,7 @@ impl<'a> View<'a> {
     fn found(&self, r: f64) -> Vec<(f64, Summary)> {
         let cases = self.results.simulated.iter();
         let mut found: Vec<(f64, Summary)> = cases
-            .filter(|case| r_0(case) == r && gamma(case) == Some(self.gamma))
+            .filter(|case| r_0(case) == r && case.gamma() == self.gamma)
             .filter_map(|case| {
                 Some((alpha_2(case), *case.summary.ends.get(1)?.eps.get(self.task)?))
             })
@@ -203,7 +195,7 @@ impl<'a> View<'a> {
     fn show(&self, statements: Vec<Check>, words: &str) -> Option<Shown> {
         let (agreement, apart) = self.agreement()?;
         let (figure, table) = self.draw();
-        let norms = self.results.simulated.iter().filter(|case| gamma(case) == Some(self.gamma));
+        let norms = self.results.simulated.iter().filter(|case| case.gamma() == self.gamma);
         let norms: Vec<f64> = norms.map(|case| case.summary.ends[0].q_star.mean).collect();
         let least = norms.iter().copied().fold(f64::INFINITY, f64::min);
         Some(Shown {

@@ -2,17 +2,12 @@
 
 use super::words::{also, decides, root_mean_square};
 use crate::reproduce::results::{Results, Shown};
-use crate::simulation::{self, Comparison, Drawn, TheoryChoice, comparison_table};
+use crate::simulation::{self, Comparison, Drawn, comparison_table};
 
 /// Draws and judges it.
 pub fn show(results: &Results) -> Option<Shown> {
-    let comparisons: Vec<Vec<Comparison>> = results
-        .simulated
-        .iter()
-        .map(|case| {
-            simulation::compare(&case.simulation, &case.summary, TheoryChoice::default()).ok()
-        })
-        .collect::<Option<_>>()?;
+    let comparisons: Vec<Vec<Comparison>> =
+        results.simulated.iter().map(|case| case.compared()).collect::<Option<_>>()?;
     let drawn: Vec<Drawn> = results
         .simulated
         .iter()

@@ -1,12 +1,13 @@
 //! Figure 3b: the error of one task against α, and the power law beyond the transition.
 
 use remanent_plot::{
-    Axis, Cell, Color, Curve, Dash, Figure, HorizontalLine, Inset, Panel, Points, Table,
-    VerticalLine, VerticalSpan,
+    Axis, Cell, Color, Curve, Dash, Figure, HorizontalLine, Inset, Panel, Table, VerticalLine,
+    VerticalSpan,
 };
 
-use super::solutions::is_stable;
+use super::solutions::{self, is_stable};
 use super::words::{also, decides, error, root_mean_square};
+use crate::lines::{self, Measured};
 use crate::reproduce::results::{Results, Shown};
 use crate::theory::Point;
 
@@ -68,38 +69,19 @@ pub fn show(results: &Results) -> Option<Shown> {
         panel.push(VerticalLine::new(alpha).label(label));
     }
     let stable = |point: &&Point| is_stable(curve, point);
-    let line = |wanted: &dyn Fn(&&Point) -> bool| -> (Vec<f64>, Vec<f64>) {
-        curve
-            .rows
-            .iter()
-            .map(|point| (point.alpha, point.eps.filter(|_| wanted(&point)).unwrap_or(f64::NAN)))
-            .unzip()
-    };
-    let (x, y) = line(&|point| !stable(point));
-    panel.push(
-        Curve::new(x, y).label("theory, not stable").color(color).dash(Dash::Dashed).width(1.2),
-    );
-    let (x, y) = line(&|point| stable(point) && point.branch != "good");
-    panel.push(Curve::new(x, y).label(format!("theory, β = {beta}")).color(color));
-    let (x, y) = line(&|point| stable(point) && point.branch == "good");
-    panel.push(Curve::new(x, y).color(color));
-    let simulated: Vec<(f64, f64, f64)> = results
+    let labels = [format!("theory, β = {beta}"), "theory, not stable".into()].map(Some);
+    solutions::draw(&mut panel, curve, |point| point.eps, labels, color);
+    let simulated: Vec<Measured> = results
         .simulated
         .iter()
         .map(|case| {
             let eps = &case.summary.ends[0].eps[0];
-            (case.simulation.setting.alpha[0], eps.mean, eps.standard_error.unwrap_or(0.0))
+            let x = case.simulation.setting.alpha[0];
+            Measured { x, mean: eps.mean, error: eps.standard_error }
         })
         .collect();
     panel.push(
-        Points::new(
-            simulated.iter().map(|p| p.0).collect(),
-            simulated.iter().map(|p| p.1).collect(),
-        )
-        .error(simulated.iter().map(|p| p.2).collect())
-        .connected(Dash::Dashed)
-        .label("SGD")
-        .color(Color::Palette(1)),
+        lines::points(&simulated).connected(Dash::Dashed).label("SGD").color(Color::Palette(1)),
     );
 
     // The power law, as the paper draws it.
@@ -144,8 +126,8 @@ pub fn show(results: &Results) -> Option<Shown> {
     };
     let before: Vec<f64> = simulated
         .iter()
-        .filter(|p| p.0 <= FOLLOWS_TO)
-        .filter_map(|p| Some(p.1 - theory_at(p.0)?))
+        .filter(|p| p.x <= FOLLOWS_TO)
+        .filter_map(|p| Some(p.mean - theory_at(p.x)?))
         .collect();
     let apart = root_mean_square(before);
     let last = simulated.last()?;
@@ -174,10 +156,10 @@ pub fn show(results: &Results) -> Option<Shown> {
         decides(
             format!(
                 "at α = {} SGD has all but learned the task: {} is below 0.05",
-                last.0,
-                error(last.1)
+                last.x,
+                error(last.mean)
             ),
-            last.1 < 0.05,
+            last.mean < 0.05,
         ),
         also(
             format!("there every trial of SGD has no error (the worst has {})", error(worst)),
@@ -205,13 +187,13 @@ pub fn show(results: &Results) -> Option<Shown> {
             point.replicon.into(),
         ]);
     }
-    for (alpha, eps, se) in &simulated {
+    for eps in &simulated {
         table.push(vec![
             "sgd".into(),
-            (*alpha).into(),
+            eps.x.into(),
             "".into(),
-            (*eps).into(),
-            (*se).into(),
+            eps.mean.into(),
+            eps.error.unwrap_or(0.0).into(),
             Cell::Missing,
         ]);
     }
@@ -223,8 +205,8 @@ pub fn show(results: &Results) -> Option<Shown> {
              error {transition}, and its local exponent goes from {low:.1} to {high:.1} between α = {FIT_FROM} and {FIT_TO} \
              (a straight fit there gives {fit:.1}).",
             error(apart),
-            error(last.1),
-            last.0,
+            error(last.mean),
+            last.x,
         ),
         checks,
         notes: vec![

@@ -11,14 +11,6 @@ use crate::theory::Tuned;
 /// What the error may be above the best, besides two standard errors: grids do not meet the optimum.
 const SLACK: f64 = 0.005;
 
-/// γ of a case.
-fn gamma(case: &Simulated) -> f64 {
-    match &case.simulation.learner {
-        crate::simulation::Learner::Gradient(learner) => learner.gamma[0],
-        crate::simulation::Learner::Boltzmann(learner) => learner.gamma[0],
-    }
-}
-
 /// The worst or the mean error of a case, with its standard error.
 fn objective(case: &Simulated, kind: &str) -> Option<(f64, f64)> {
     let eps: &[Summary] = &case.summary.ends.last()?.eps;
@@ -43,7 +35,7 @@ struct Finding {
 fn judge(cases: &[&Simulated], tune: &Tuned, kind: &str, words: &str) -> Option<Finding> {
     let found: Vec<(f64, f64, f64)> = cases
         .iter()
-        .map(|case| objective(case, kind).map(|(value, se)| (gamma(case), value, se)))
+        .map(|case| objective(case, kind).map(|(value, se)| (case.gamma(), value, se)))
         .collect::<Option<_>>()?;
     let best = *found.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let recommended = tune.gamma?;
@@ -71,8 +63,8 @@ pub fn show(results: &Results) -> Option<Shown> {
     let worst = results.theory.first()?.as_tune()?;
     let mean = results.theory.get(1)?.as_tune()?;
     let mut cases: Vec<&Simulated> = results.simulated.iter().collect();
-    cases.sort_by(|a, b| gamma(a).total_cmp(&gamma(b)));
-    let x: Vec<f64> = cases.iter().map(|case| gamma(case)).collect();
+    cases.sort_by(|a, b| a.gamma().total_cmp(&b.gamma()));
+    let x: Vec<f64> = cases.iter().map(|case| case.gamma()).collect();
 
     let axis = || Axis::log("γ").range(0.01, 6.0);
     let mut errors = Panel::new("errors of both tasks", axis(), Axis::linear("ε").lower(0.0));
@@ -140,7 +132,7 @@ pub fn show(results: &Results) -> Option<Shown> {
         let eps = &case.summary.ends.last()?.eps;
         table.push(vec![
             "sampled".into(),
-            gamma(case).into(),
+            case.gamma().into(),
             eps[0].mean.into(),
             eps[1].mean.into(),
             eps[0].standard_error.into(),

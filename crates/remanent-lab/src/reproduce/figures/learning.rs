@@ -1,11 +1,12 @@
 //! Accuracies of networks over epochs, as figures 6 and 7 draw them.
 
+use remanent_data::stream::Piece;
 use remanent_network::predictor::Predictor;
-use remanent_plot::{Color, Dash, Panel, Table, VerticalLine};
+use remanent_plot::{Color, Dash, Panel, Table};
 
-use super::lines::{self, Measured};
+use crate::lines;
 use crate::reproduce::results::Trained;
-use crate::training::{Mean, PredictorSummary};
+use crate::training::{Mean, PredictorSummary, Training};
 
 /// The paper's test: one stochastic pass.
 pub const TEST: Predictor = Predictor::Stochastic;
@@ -20,21 +21,21 @@ pub fn accuracy(case: &Trained, after: usize, task: usize) -> Option<Mean> {
     tested(case)?.accuracy_matrix.get(after)?.get(task).copied()
 }
 
-/// The tasks of a stream by name.
-pub fn task_names(stream: &str) -> Vec<String> {
+/// The tasks of a training by name.
+pub fn task_names(training: &Training) -> Option<Vec<String>> {
     let mut names = Vec::new();
-    for line in stream.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        let (kind, rest) = line.split_once(':').unwrap_or((line, ""));
-        if kind == "sequence" {
-            names.extend(rest.split(',').map(|name| name.trim().to_owned()));
-        } else {
-            let (name, count) = rest.rsplit_once(':').unwrap_or((rest, "1"));
-            let count: usize = count.parse().unwrap_or(1);
-            let number = |i: usize| if count > 1 { format!(" {}", i + 1) } else { String::new() };
-            names.extend((0..count).map(|i| format!("{kind} {name}{}", number(i))));
+    for piece in training.spec().ok()?.pieces() {
+        match piece {
+            Piece::Sequence { datasets } => names.extend(datasets.iter().cloned()),
+            Piece::Permuted { dataset, tasks: 1 } => names.push(format!("permuted {dataset}")),
+            Piece::Permuted { dataset, tasks } => {
+                names.extend((1..=*tasks).map(|task| format!("permuted {dataset} {task}")));
+            }
+            // How many classes there are is known when the images are read.
+            Piece::Split { .. } => return None,
         }
     }
-    names
+    Some(names)
 }
 
 /// Draws the accuracy on every task over epochs.
@@ -42,23 +43,13 @@ pub fn draw(panel: &mut Panel, case: &Trained, label: impl Fn(usize) -> String, 
     let epochs = &case.summary.epochs;
     let tasks = epochs.iter().filter_map(|e| e.accuracy.get(&TEST)).map(Vec::len).max();
     for task in 0..tasks.unwrap_or(0) {
-        let rows = epochs.iter().filter_map(|e| {
-            let mean = e.accuracy.get(&TEST)?.get(task)?;
-            Some(Measured { x: e.epoch as f64, mean: mean.mean, error: mean.standard_error })
-        });
+        let rows = epochs
+            .iter()
+            .filter_map(|e| Some(e.accuracy.get(&TEST)?.get(task)?.at(e.epoch as f64)));
         let color = Color::Palette(task);
         lines::draw(panel, &rows.collect::<Vec<_>>(), |line| {
             line.label(label(task)).color(color).dash(dash)
         });
-    }
-}
-
-/// A line where a task gives way to the next.
-pub fn mark_switches(panel: &mut Panel, case: &Trained) {
-    for pair in case.summary.epochs.windows(2) {
-        if pair[0].task != pair[1].task {
-            panel.push(VerticalLine::new(pair[0].epoch as f64 + 0.5));
-        }
     }
 }
 
@@ -90,11 +81,12 @@ mod tests {
 
     #[test]
     fn tasks_have_names() {
-        assert_eq!(task_names("sequence:mnist, fashion-mnist"), ["mnist", "fashion-mnist"]);
-        assert_eq!(task_names("permuted:digits:2"), ["permuted digits 1", "permuted digits 2"]);
-        assert_eq!(
-            task_names("permuted:digits:1\nsequence:digits\n"),
-            ["permuted digits", "digits"]
-        );
+        let names = |stream: &str| {
+            let table = toml::Table::from_iter([("stream".to_owned(), stream.into())]);
+            task_names(&Training::from_table(&table).unwrap()).unwrap()
+        };
+        assert_eq!(names("sequence:mnist, fashion-mnist"), ["mnist", "fashion-mnist"]);
+        assert_eq!(names("permuted:digits:2"), ["permuted digits 1", "permuted digits 2"]);
+        assert_eq!(names("permuted:digits:1\nsequence:digits\n"), ["permuted digits", "digits"]);
     }
 }

@@ -1,13 +1,16 @@
 //! Figure 3a: the order parameters of one task, and why the published ones differ.
 
+use remanent_math::statistics::Summary;
 use remanent_plot::{
-    Axis, Color, Curve, Dash, Figure, HorizontalLine, Marker, Panel, Points, Table, VerticalLine,
+    Axis, Color, Dash, Figure, HorizontalLine, Marker, Panel, Points, Table, VerticalLine,
 };
 
-use super::solutions::is_stable;
+use super::solutions::{self, is_stable};
 use super::words::{also, decides, error};
+use crate::lines::{self, Measured};
 use crate::reproduce::results::{Results, Shown};
 use crate::theory::Point;
+use crate::theory::monte_carlo::Row;
 
 /// Draws and judges it.
 pub fn show(results: &Results) -> Option<Shown> {
@@ -27,18 +30,8 @@ pub fn show(results: &Results) -> Option<Shown> {
     type Quantity = (&'static str, fn(&Point) -> Option<f64>);
     let quantities: [Quantity; 3] = [("q_d", |p| p.q_d), ("q_0", |p| p.q_0), ("r", |p| p.r)];
     for (color, (name, of)) in quantities.into_iter().enumerate() {
-        let color = Color::Palette(color);
-        let line = |wanted: &dyn Fn(&Point) -> bool| -> (Vec<f64>, Vec<f64>) {
-            let value = |p: &Point| of(p).filter(|_| wanted(p)).unwrap_or(f64::NAN);
-            curve.rows.iter().map(|p| (p.alpha, value(p))).unzip()
-        };
-        let (x, y) = line(&|p| !stable(p));
-        panel.push(Curve::new(x, y).color(color).dash(Dash::Dashed).width(1.2));
-        // Two lines, so that nothing is drawn across the jump.
-        let (x, y) = line(&|p| stable(p) && p.branch != "good");
-        panel.push(Curve::new(x, y).color(color).label(name));
-        let (x, y) = line(&|p| stable(p) && p.branch == "good");
-        panel.push(Curve::new(x, y).color(color));
+        let labels = [Some(name.to_owned()), None];
+        solutions::draw(&mut panel, curve, of, labels, Color::Palette(color));
     }
     // Where the published estimator, iterated, ends up instead.
     let settled =
@@ -83,29 +76,20 @@ pub fn show(results: &Results) -> Option<Shown> {
         Axis::log("inner draws"),
         Axis::linear("conjugate parameter").lower(0.0),
     );
-    let draws: Vec<f64> = estimate.rows.iter().map(|row| row.draws as f64).collect();
-    type Estimate = (&'static str, fn(&crate::theory::monte_carlo::Row) -> (f64, Option<f64>));
-    let estimates: [(Estimate, f64); 3] = [
-        (
-            ("q̂_0", |row| (row.q_0_hat.mean, row.q_0_hat.standard_error)),
-            estimate.exact.values.q_0_hat,
-        ),
-        (("r̂", |row| (row.r_hat.mean, row.r_hat.standard_error)), estimate.exact.values.r_hat),
-        (
-            ("q̂_d", |row| (row.q_d_hat.mean, row.q_d_hat.standard_error)),
-            estimate.exact.values.q_d_hat,
-        ),
+    let exact = &estimate.exact.values;
+    type Estimated = (&'static str, f64, fn(&Row) -> Summary);
+    let estimated: [Estimated; 3] = [
+        ("q̂_0", exact.q_0_hat, |row| row.q_0_hat),
+        ("r̂", exact.r_hat, |row| row.r_hat),
+        ("q̂_d", exact.q_d_hat, |row| row.q_d_hat),
     ];
-    for (color, ((name, of), exact)) in estimates.into_iter().enumerate() {
-        let color = Color::Palette(color);
-        let values: Vec<(f64, Option<f64>)> = estimate.rows.iter().map(of).collect();
-        bias.push(
-            Points::new(draws.clone(), values.iter().map(|v| v.0).collect())
-                .error(values.iter().map(|v| v.1.unwrap_or(0.0)).collect())
-                .connected(Dash::Dashed)
-                .label(name)
-                .color(color),
-        );
+    for (color, (name, exact, of)) in estimated.into_iter().enumerate() {
+        let measured = estimate.rows.iter().map(|row| {
+            let found = of(row);
+            Measured { x: row.draws as f64, mean: found.mean, error: found.standard_error }
+        });
+        let points = lines::points(&measured.collect::<Vec<_>>());
+        bias.push(points.connected(Dash::Dashed).label(name).color(Color::Palette(color)));
         bias.push(HorizontalLine::new(exact).label(format!("{name} exact")));
     }
     let last = estimate.rows.last()?;

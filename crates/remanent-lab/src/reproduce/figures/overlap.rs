@@ -2,9 +2,9 @@
 
 use remanent_plot::{Axis, Color, Figure, Panel, Table, VerticalLine};
 
-use super::lines::{self, Measured};
 use super::ways::{Way, cases, switch};
 use super::words::{also, decides, error};
+use crate::lines::{self, Measured};
 use crate::reproduce::results::{Results, Shown, Simulated};
 use crate::simulation::SummaryRow;
 

@@ -3,10 +3,10 @@
 use remanent_network::learner::Learner;
 use remanent_plot::{Axis, Dash, Figure, Panel};
 
-use super::learning::{draw, mark_switches, table, tested};
+use super::learning::{draw, table, tested};
 use super::words::{also, decides, percent, percent_of};
 use crate::reproduce::results::{Results, Shown, Trained};
-use crate::training::PredictorSummary;
+use crate::training::{PredictorSummary, mark_switches};
 
 /// The least accuracy at the end of its own training that makes a task learned; ours.
 const LEARNED: f64 = 0.85;
@@ -19,7 +19,7 @@ fn case(results: &Results, learner: Learner) -> Option<&Trained> {
 
 fn figure(case: &Trained, title: &str) -> Figure {
     let mut panel = Panel::new(title, Axis::linear("epoch"), Axis::linear("accuracy"));
-    mark_switches(&mut panel, case);
+    mark_switches(&mut panel, &case.summary);
     draw(&mut panel, case, |task| format!("task {}", task + 1), Dash::Solid);
     Figure::single(panel)
 }

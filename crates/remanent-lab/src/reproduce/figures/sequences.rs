@@ -3,9 +3,10 @@
 use remanent_network::learner::Learner;
 use remanent_plot::{Axis, Dash, Figure, Panel};
 
-use super::learning::{accuracy, draw, mark_switches, table, task_names, tested};
+use super::learning::{accuracy, draw, table, task_names, tested};
 use super::words::{also, decides, percent, percent_of};
 use crate::reproduce::results::{Results, Shown, Trained};
+use crate::training::mark_switches;
 
 /// Draws and judges it.
 pub fn show(results: &Results) -> Option<Shown> {
@@ -25,14 +26,14 @@ pub fn show(results: &Results) -> Option<Shown> {
             results.trained.iter().find(same)
         };
         let (vcl, meta) = (of(Learner::Vcl)?, of(Learner::Metaplasticity)?);
-        let names = task_names(stream);
+        let names = task_names(&vcl.training)?;
         let order = format!("{}, then {}", names.first()?, names.last()?);
         let mut panel = Panel::new(
             order.clone(),
             Axis::linear("epoch"),
             Axis::linear("accuracy").range(0.0, 1.0),
         );
-        mark_switches(&mut panel, vcl);
+        mark_switches(&mut panel, &vcl.summary);
         draw(&mut panel, vcl, |task| format!("VCL, {}", names[task]), Dash::Solid);
         draw(&mut panel, meta, |task| format!("meta, {}", names[task]), Dash::Dashed);
         panels.push(panel);

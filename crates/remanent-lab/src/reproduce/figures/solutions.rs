@@ -1,4 +1,6 @@
-//! Which of several solutions of the theory is the stable one.
+//! Which of several solutions of the theory is the stable one, and how both are drawn.
+
+use remanent_plot::{Color, Curve, Dash, Panel};
 
 use crate::theory::{Branches, Point};
 
@@ -12,6 +14,29 @@ pub fn is_stable(curve: &Branches, point: &Point) -> bool {
         "middle" => false,
         _ => true,
     }
+}
+
+/// Draws a quantity along the curve of solutions: a line where the solution is stable, a thin broken one
+/// where it is not. Nothing is drawn across the jump.
+pub fn draw(
+    panel: &mut Panel,
+    curve: &Branches,
+    of: impl Fn(&Point) -> Option<f64>,
+    [stable, other]: [Option<String>; 2],
+    color: Color,
+) {
+    let line = |wanted: &dyn Fn(&Point) -> bool, label: &Option<String>| {
+        let value = |p: &Point| of(p).filter(|_| wanted(p)).unwrap_or(f64::NAN);
+        let (x, y) = curve.rows.iter().map(|p| (p.alpha, value(p))).unzip();
+        let line = Curve::new(x, y).color(color);
+        match label {
+            Some(label) => line.label(label.as_str()),
+            None => line,
+        }
+    };
+    panel.push(line(&|p| !is_stable(curve, p), &other).dash(Dash::Dashed).width(1.2));
+    panel.push(line(&|p| is_stable(curve, p) && p.branch != "good", &stable));
+    panel.push(line(&|p| is_stable(curve, p) && p.branch == "good", &None));
 }
 
 /// Of the solutions at each α and β that of largest −βf, saddles left out.

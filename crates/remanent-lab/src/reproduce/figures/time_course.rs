@@ -2,10 +2,10 @@
 
 use remanent_plot::{Axis, Cell, Color, Figure, Marker, Panel, Points, Table, VerticalLine};
 
-use super::lines::{self, Measured};
 use super::words::{also, capital, decides, percent};
+use crate::lines::{self, Measured};
 use crate::reproduce::results::{Results, Shown};
-use crate::simulation::{self, Against, Comparison, TheoryChoice};
+use crate::simulation::{Against, Comparison};
 
 /// How near is an excellent agreement.
 const EXCELLENT: f64 = 0.02;
@@ -15,8 +15,7 @@ pub fn show(results: &Results) -> Option<Shown> {
     let case = results.simulated.first()?;
     let (rows, ends) = (&case.summary.rows, &case.summary.ends);
     let tasks = ends.len();
-    let comparison =
-        simulation::compare(&case.simulation, &case.summary, TheoryChoice::default()).ok()?;
+    let comparison = case.compared()?;
     let mut panel = Panel::new(
         "accuracy on both tasks",
         Axis::linear("epoch"),

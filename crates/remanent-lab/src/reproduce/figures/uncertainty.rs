@@ -2,11 +2,10 @@
 
 use remanent_plot::{Axis, Color, Figure, Inset, Panel, Table};
 
-use super::learning::mark_switches;
-use super::lines::{self, Measured};
 use super::words::{also, decides, error, list};
+use crate::lines::{self, Measured};
 use crate::reproduce::results::{Results, Shown, Trained};
-use crate::training::{EpochSummary, Mean};
+use crate::training::{EpochSummary, Mean, mark_switches};
 
 /// Draws and judges it.
 pub fn show(results: &Results) -> Option<Shown> {
@@ -15,18 +14,14 @@ pub fn show(results: &Results) -> Option<Shown> {
     let layers = epochs.first()?.uncertainty.len();
     let first_task = epochs.iter().filter(|epoch| epoch.task == 1).count();
     let layer = |index: usize, from: usize| -> Vec<Measured> {
-        let measured = |e: &EpochSummary| {
-            let Mean { mean, standard_error, .. } = e.uncertainty[index];
-            Measured { x: e.epoch as f64, mean, error: standard_error }
-        };
-        epochs[from..].iter().map(measured).collect()
+        epochs[from..].iter().map(|e| e.uncertainty[index].at(e.epoch as f64)).collect()
     };
     let mut panel = Panel::new(
         "mean uncertainty of each layer",
         Axis::linear("epoch"),
         Axis::linear("⟨σ²⟩").lower(0.0),
     );
-    mark_switches(&mut panel, case);
+    mark_switches(&mut panel, &case.summary);
     let mut inset = Panel::new("", Axis::linear(""), Axis::linear(""));
     let mut table =
         Table::new(["epoch", "learning_task", "layer", "uncertainty", "uncertainty_se"]);
