@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use cpu_time::ThreadTime;
 use remanent_network::tensors::{Arrays, Tensors};
 use remanent_perceptron::parameters::ParameterError;
 use serde::de::DeserializeOwned;
@@ -83,9 +84,10 @@ pub struct Context<'a> {
     /// Set by the run when another cell has failed.
     halt: &'a AtomicBool,
     every: Duration,
-    started: Instant,
+    /// Processor time of the thread, which other programs on the machine do not lengthen.
+    started: Duration,
     saved: Instant,
-    /// Seconds used before the checkpoint from which this run continues.
+    /// Processor seconds used before the checkpoint from which this run continues.
     seconds_before: f64,
     /// Seconds of these that the cell counts as steps.
     step_seconds: f64,
@@ -99,8 +101,7 @@ impl<'a> Context<'a> {
         halt: &'a AtomicBool,
         every: Duration,
     ) -> Self {
-        let now = Instant::now();
-        let (started, saved) = (now, now);
+        let (started, saved) = (thread_time(), Instant::now());
         let (seconds_before, step_seconds) = (0.0, 0.0);
         Self {
             place,
@@ -258,10 +259,15 @@ impl<'a> Context<'a> {
         self.watcher.notice(text);
     }
 
-    /// Seconds used for this cell, those before the checkpoint included.
+    /// Processor seconds used for this cell, those before the checkpoint included.
     pub(crate) fn seconds(&self) -> f64 {
-        self.seconds_before + self.started.elapsed().as_secs_f64()
+        self.seconds_before + thread_time().saturating_sub(self.started).as_secs_f64()
     }
+}
+
+/// Processor time of this thread; zero where the system does not tell.
+fn thread_time() -> Duration {
+    ThreadTime::try_now().map_or(Duration::ZERO, |time| time.as_duration())
 }
 
 /// Where a cell is kept.

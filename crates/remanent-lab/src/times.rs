@@ -1,7 +1,8 @@
 //! How long cells took: `times.csv`, one line a cell, appended when it is done.
 //!
-//! Wall-clock times differ from run to run. They are kept out of the records,
-//! which can therefore be compared byte for byte.
+//! Times are processor time of the cell's thread: a busy machine does not lengthen them. They still
+//! differ from run to run, and are kept out of the records, which can therefore be compared byte for
+//! byte.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};

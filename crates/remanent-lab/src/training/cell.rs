@@ -1,8 +1,8 @@
 //! One trial: the piece of a training that is computed alone.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
+use cpu_time::ThreadTime;
 use remanent_data::dataset::View;
 use remanent_network::course::{Course, Event};
 use remanent_network::learner::Learner;
@@ -167,7 +167,7 @@ impl<'a> Run<'a> {
         loop {
             self.catch_up(context)?;
             let before = self.before_last_step();
-            let started = Instant::now();
+            let started = ThreadTime::now();
             let event = self.course.advance().map_err(|error| self.report(&error, context))?;
             context.add_step_seconds(started.elapsed().as_secs_f64());
             match event {
