@@ -59,6 +59,11 @@ impl ConvergenceStudy {
         json!({"simulation": self.simulation.to_json(), "criterion": self.criterion})
     }
 
+    /// The latest T_c that a trial can show: a window must fit behind it.
+    pub fn latest(&self) -> usize {
+        self.learner.epochs_of(0).saturating_sub(self.criterion.window)
+    }
+
     /// α.
     pub fn alpha(&self) -> f64 {
         self.simulation.setting.alpha[0]

@@ -95,6 +95,7 @@ pub mod tensorboard;
 pub mod theory;
 pub mod training;
 pub mod values;
+pub mod verdict;
 
 pub use cell::{CHECKPOINT_EVERY, Cell, Context, Stopped};
 pub use run::{RunError, Silent, Survey, Watcher};

@@ -257,7 +257,11 @@ impl Reproduce {
                 for exhibit in &report.exhibits {
                     table.push(vec![
                         exhibit.id.as_str().into(),
-                        exhibit.verdict().to_string().as_str().into(),
+                        exhibit
+                            .verdict()
+                            .map_or("answers".into(), |v| v.to_string())
+                            .as_str()
+                            .into(),
                         exhibit.seconds.into(),
                         exhibit.title.as_str().into(),
                     ]);
@@ -280,11 +284,10 @@ fn json_of(report: &Report) -> Value {
             "figure": exhibit.id,
             "title": exhibit.title,
             "verdict": exhibit.verdict(),
-            "claim": exhibit.claim,
             "found": exhibit.found,
-            "checks": exhibit.checks,
-            "size": exhibit.size,
-            "reduced": exhibit.reduced,
+            "findings": exhibit.findings,
+            "size": exhibit.size.text,
+            "reduced": exhibit.size.is_reduced(),
             "cells": exhibit.cells,
             "seconds": exhibit.seconds,
         })
