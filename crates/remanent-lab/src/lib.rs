@@ -96,6 +96,6 @@ pub mod theory;
 pub mod training;
 pub mod values;
 
-pub use cell::{CHECKPOINT_EVERY, Cell, Context, Stopped};
+pub use cell::{CHECKPOINT_EVERY, Cell, Context, ModelFault, Stopped, cell_name};
 pub use run::{RunError, Silent, Survey, Watcher};
 pub use store::{Store, StoreError};
