@@ -64,7 +64,7 @@ impl FoundRun {
         checkpoints.retain(|path| !done.iter().any(|stem| path.file_stem() == Some(stem)));
         let marker = match marker {
             Ok(marker) => marker,
-            Err(error @ (SealError::File(_) | SealError::Version { .. })) => return Err(error),
+            Err(error @ SealError::File(_)) => return Err(error),
             Err(error) => match rebuilt(&records, &done) {
                 None => return Err(error),
                 Some(marker) => {

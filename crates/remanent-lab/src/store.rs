@@ -117,8 +117,10 @@ enum Standing {
 enum Remains {
     /// There are none, and nothing else that a store leaves.
     Nothing,
-    /// They are of this experiment, or none can be read.
+    /// One at least is of this experiment.
     Ours,
+    /// None can be read, or there are only checkpoints.
+    Unknown,
     /// They are of another one, which differs in this.
     Others(Vec<String>),
 }
@@ -259,8 +261,10 @@ fn inspect(
     }
     match sealed::read::<Marker>(&directory.join(MARKER), "experiment") {
         Err(missing @ SealError::Missing(_)) => match remains(directory, kind, config)? {
-            Remains::Ours | Remains::Others(_) if fresh => Ok(Standing::Stale { damaged: false }),
-            Remains::Ours => Ok(Standing::Unmarked(missing)),
+            Remains::Ours | Remains::Unknown | Remains::Others(_) if fresh => {
+                Ok(Standing::Stale { damaged: false })
+            }
+            Remains::Ours | Remains::Unknown => Ok(Standing::Unmarked(missing)),
             Remains::Others(differences) => {
                 Err(StoreError::Different { directory: directory.to_owned(), differences })
             }
@@ -279,11 +283,13 @@ fn inspect(
         Err(SealError::File(error)) => Err(error.into()),
         Ok(_) | Err(SealError::Version { .. }) if fresh => Ok(Standing::Stale { damaged: false }),
         Err(_) if fresh => Ok(Standing::Stale { damaged: true }),
-        Err(SealError::Version { found, .. }) => {
-            Err(StoreError::Version { directory: directory.to_owned(), found })
-        }
-        Err(reason) => match remains(directory, kind, config)? {
+        Err(reason @ SealError::Version { found, .. }) => match remains(directory, kind, config)? {
+            // A newer program has written newer records: here a digit of the marker is wrong.
             Remains::Ours => Ok(Standing::Unmarked(reason)),
+            _ => Err(StoreError::Version { directory: directory.to_owned(), found }),
+        },
+        Err(reason) => match remains(directory, kind, config)? {
+            Remains::Ours | Remains::Unknown => Ok(Standing::Unmarked(reason)),
             Remains::Others(differences) => {
                 Err(StoreError::Different { directory: directory.to_owned(), differences })
             }
@@ -325,11 +331,11 @@ fn remains(directory: &Path, kind: &str, config: &Value) -> Result<Remains, File
             }
         }
     }
-    Ok(others.map_or(Remains::Ours, Remains::Others))
+    Ok(others.map_or(Remains::Unknown, Remains::Others))
 }
 
-/// In what a cell differs from those that a configuration has. A key holds pieces of the
-/// configuration of its run, and numbers that differ from cell to cell.
+/// In what a cell differs from those that a configuration has. A key holds objects of the
+/// configuration of its run, and values of its own; lists among these are not compared.
 fn conflicts(key: &Value, config: &Value) -> Option<Vec<String>> {
     let (key, shared) = (key.as_object()?, config.as_object()?);
     let mut pieces = Vec::new();
@@ -338,7 +344,7 @@ fn conflicts(key: &Value, config: &Value) -> Option<Vec<String>> {
         let is_there = if value.is_object() {
             pieces.is_empty() || pieces.contains(&value)
         } else {
-            shared.get(name).is_none_or(|other| other == value)
+            value.is_array() || shared.get(name).is_none_or(|other| other == value)
         };
         if is_there {
             continue;
