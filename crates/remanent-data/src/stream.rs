@@ -405,10 +405,7 @@ pub struct TaskStream {
 }
 
 impl TaskStream {
-    fn new(
-        plans: Vec<Plan>,
-        datasets: Vec<(String, Arc<Dataset>)>,
-    ) -> Result<Self, StreamError> {
+    fn new(plans: Vec<Plan>, datasets: Vec<(String, Arc<Dataset>)>) -> Result<Self, StreamError> {
         let stream = Self { plans, datasets };
         let first = &stream.plans[0].dataset;
         for (index, task) in stream.tasks(0, 0).iter().enumerate() {

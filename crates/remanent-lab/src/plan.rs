@@ -208,7 +208,8 @@ impl Plan {
     pub fn refuse_equal<T: PartialEq>(&self, read: &[T]) -> Result<(), PlanError> {
         for (second, case) in read.iter().enumerate() {
             if let Some(first) = read[..second].iter().position(|other| other == case) {
-                let keys: Vec<&str> = self.cases[second].differs.keys().map(String::as_str).collect();
+                let keys: Vec<&str> =
+                    self.cases[second].differs.keys().map(String::as_str).collect();
                 let (first, second, differs) = (first + 1, second + 1, keys.join(", "));
                 return Err(PlanError::NoEffect { first, second, differs });
             }

@@ -30,9 +30,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::atomic::{self, FileError};
-use crate::cell::{
-    CHECKPOINT_EVERY, CHECKPOINTS, Cell, Entry, MODELS, Place, RECORDS, cell_name,
-};
+use crate::cell::{CHECKPOINT_EVERY, CHECKPOINTS, Cell, Entry, MODELS, Place, RECORDS, cell_name};
 use crate::sealed::{self, SealError, VERSION};
 use crate::times::Times;
 
@@ -286,7 +284,12 @@ fn inspect(
         Err(reason @ SealError::Version { found, .. }) => match remains(directory, kind, config)? {
             // A newer program has written newer records: here a digit of the marker is wrong.
             Remains::Ours => Ok(Standing::Unmarked(reason)),
-            _ => Err(StoreError::Version { directory: directory.to_owned(), found }),
+            Remains::Others(differences) => {
+                Err(StoreError::Different { directory: directory.to_owned(), differences })
+            }
+            Remains::Unknown | Remains::Nothing => {
+                Err(StoreError::Version { directory: directory.to_owned(), found })
+            }
         },
         Err(reason) => match remains(directory, kind, config)? {
             Remains::Ours | Remains::Unknown => Ok(Standing::Unmarked(reason)),

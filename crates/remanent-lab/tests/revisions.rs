@@ -32,7 +32,8 @@ use remanent_perceptron::randomness::Trial;
 use serde_json::{Value, json};
 
 const UPDATE: &str = "REMANENT_UPDATE_REVISIONS";
-const HEAD: &str = "# experiment, cell, revision, instructions, key, digest, sum; written by the test revisions\n";
+const HEAD: &str =
+    "# experiment, cell, revision, instructions, key, digest, sum; written by the test revisions\n";
 
 /// Estimates of errors: noise to the last digit, and no result.
 const NOISE: [&str; 2] = ["residual", "quadrature_error"];

@@ -208,8 +208,10 @@ impl Predict {
         let mut tasks = stream.tasks(seed, trial);
         output::usage((1..=tasks.len()).contains(&number), || {
             let count = tasks.len();
-            format!("--task {number} is out of range: {text} has tasks 1 to {count}, and the model \
-                     was trained on these")
+            format!(
+                "--task {number} is out of range: {text} has tasks 1 to {count}, and the model \
+                     was trained on these"
+            )
         })?;
         for (path, digest) in training::digests(stream.datasets()) {
             let learned = story.map_or(&Value::Null, |story| &story["data"][&path]);

@@ -254,8 +254,8 @@ fn remarks(plan: &Plan, trainings: &[Training], materials: &[Material]) {
         }
         if let (Some(ood), Some(known)) = (&training.ood, material.stream_has_ood()) {
             say(format!(
-                "warning: --ood {ood} has the images of {known}, which is in the stream: ood_auc does \
-                 not tell how unknown images are recognised"
+                "warning: --ood {ood} is in the stream, as {known}: ood_auc does not tell how unknown \
+                 images are recognised"
             ));
         }
     }

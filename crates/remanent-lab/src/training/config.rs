@@ -383,6 +383,16 @@ fn refuse_meaningless(table: &Table, parameters: &Parameters) -> Result<(), Trai
             return Err(TrainingError::Meaningless { key, of, cure });
         }
     }
+    // Where every factor of the anchor has its own value, none is left for gamma.
+    let anchor = parameters.anchor;
+    let factors = [("gamma_step", anchor.steps()), ("gamma_task", anchor.tasks())];
+    if table.contains_key("gamma")
+        && factors.iter().all(|(key, is_used)| !is_used || table.contains_key(*key))
+    {
+        let (key, cure) = ("gamma".to_owned(), "leave it out, or the factor that replaces it");
+        let of = format!("the anchor {} with a factor of its own", name(anchor));
+        return Err(TrainingError::Meaningless { key, of, cure });
+    }
     Ok(())
 }
 
@@ -396,10 +406,8 @@ pub fn unused_of_preset(table: &Table) -> Option<String> {
     }
     let parameters = Training::from_table(table).ok()?.parameters;
     let unused = own.keys().filter(|key| !table.contains_key(*key));
-    let unused: Vec<&str> = unused
-        .filter(|key| meaningless(key, &parameters).is_some())
-        .map(String::as_str)
-        .collect();
+    let unused: Vec<&str> =
+        unused.filter(|key| meaningless(key, &parameters).is_some()).map(String::as_str).collect();
     (!unused.is_empty()).then(|| {
         let (name, list) = (preset.name, unused.join(", "));
         format!("{list} of the preset {name} has no effect: the learner is {chosen}")
@@ -437,8 +445,7 @@ mod tests {
         let stream = "stream = 'permuted:digits:2'";
         for preset in PRESETS {
             for learner in LEARNERS {
-                let text =
-                    format!("{stream}\npreset = '{}'\nlearner = '{learner}'", preset.name);
+                let text = format!("{stream}\npreset = '{}'\nlearner = '{learner}'", preset.name);
                 let training = read(&text).unwrap();
                 assert_eq!(name(training.parameters.learner), learner);
             }
@@ -457,8 +464,9 @@ mod tests {
             assert_eq!(unused(text), None, "{text}");
         }
         // What a preset says of metaplasticity is no number of the tasks of another learner.
-        let training =
-            read("preset = 'paper-fashion-mnist'\nstream = 'permuted:digits:3'\nbeta_schedule = '1'");
+        let training = read(
+            "preset = 'paper-fashion-mnist'\nstream = 'permuted:digits:3'\nbeta_schedule = '1'",
+        );
         training.unwrap().check(3).unwrap();
     }
 
@@ -490,6 +498,7 @@ mod tests {
             ("gamma_task = 1", "gamma_task has no meaning for the anchor step"),
             ("anchor = 'task'\ngamma_step = 1", "choose the anchor step or both"),
             ("preset = 'remanent'\nlearner = 'ste'\ngamma = 1", "gamma has no meaning"),
+            ("gamma = 1\ngamma_step = 2", "the factor that replaces it"),
         ] {
             let message = read(&format!("{stream}{text}")).unwrap_err();
             assert!(message.contains(told), "{text}: {message}");
