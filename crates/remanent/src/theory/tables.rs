@@ -94,7 +94,8 @@ pub fn tasks<'a>(
     let names = leading
         .iter()
         .zip(&leads)
-        .filter_map(|(name, leads)| leads.then(|| name.clone()))
+        .filter(|(_, leads)| **leads)
+        .map(|(name, _)| name.clone())
         .chain(["task".to_owned(), "potential".to_owned()])
         .chain(columns.iter().filter(|c| keep(c.0)).map(|c| c.0.to_owned()))
         .chain(errors);
