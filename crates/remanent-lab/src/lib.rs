@@ -97,6 +97,6 @@ pub mod training;
 pub mod values;
 pub mod verdict;
 
-pub use cell::{CHECKPOINT_EVERY, Cell, Context, Stopped};
+pub use cell::{CHECKPOINT_EVERY, Cell, Context, ModelFault, Stopped, cell_name};
 pub use run::{RunError, Silent, Survey, Watcher};
 pub use store::{Store, StoreError};

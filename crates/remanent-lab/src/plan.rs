@@ -69,9 +69,29 @@ pub enum PlanError {
     /// A scan over what is no number.
     #[error(transparent)]
     Scan(#[from] ValueError),
+    /// One key in two scans.
+    #[error("{first} and {second} scan the same key; scan each key once")]
+    ScannedTwice {
+        /// The key of the first.
+        first: String,
+        /// The key of the second.
+        second: String,
+    },
     /// Two cases that do not differ.
     #[error("two cases are the same; scan each key once, and give no value twice")]
     SameCase,
+    /// Two cases that differ in what has no effect.
+    #[error(
+        "cases {first} and {second} are the same: what sets them apart, {differs}, has no effect here"
+    )]
+    NoEffect {
+        /// The number of the first, from 1.
+        first: usize,
+        /// The number of the second.
+        second: usize,
+        /// The keys.
+        differs: String,
+    },
     /// --quick without a table for it.
     #[error("--quick needs a configuration with a [quick] table, as those in figures/ have")]
     NoQuick,
@@ -133,6 +153,37 @@ pub struct Scan {
     pub values: Vec<f64>,
 }
 
+impl Scan {
+    /// The name of the key, and the entry of its list.
+    fn place(&self) -> (&str, Option<&str>) {
+        match self.key.split_once('.') {
+            None => (&self.key, None),
+            Some((name, entry)) => (name, Some(entry)),
+        }
+    }
+
+    /// Whether another scan sets what this one sets.
+    fn overlaps(&self, other: &Self) -> bool {
+        let ((name, entry), (other_name, other_entry)) = (self.place(), other.place());
+        let number = |entry: &str| entry.parse::<usize>().ok();
+        let same_entry = match (entry, other_entry) {
+            (Some(a), Some(b)) => a == b || (number(a).is_some() && number(a) == number(b)),
+            _ => true,
+        };
+        name == other_name && same_entry
+    }
+}
+
+fn refuse_overlaps(scans: &[Scan]) -> Result<(), PlanError> {
+    for (i, scan) in scans.iter().enumerate() {
+        if let Some(before) = scans[..i].iter().find(|before| before.overlaps(scan)) {
+            let (first, second) = (before.key.clone(), scan.key.clone());
+            return Err(PlanError::ScannedTwice { first, second });
+        }
+    }
+    Ok(())
+}
+
 /// What a plan is made from, lowest layer first.
 #[derive(Clone, Debug, Default)]
 pub struct Layers {
@@ -151,6 +202,19 @@ impl Plan {
     pub fn trials(&self) -> impl Iterator<Item = Trial> + use<> {
         let seed = self.seed;
         (0..self.seeds as u32).map(move |trial| Trial { seed, trial })
+    }
+
+    /// Refuses cases that are different in writing and the same in what is computed, `read`.
+    pub fn refuse_equal<T: PartialEq>(&self, read: &[T]) -> Result<(), PlanError> {
+        for (second, case) in read.iter().enumerate() {
+            if let Some(first) = read[..second].iter().position(|other| other == case) {
+                let keys: Vec<&str> =
+                    self.cases[second].differs.keys().map(String::as_str).collect();
+                let (first, second, differs) = (first + 1, second + 1, keys.join(", "));
+                return Err(PlanError::NoEffect { first, second, differs });
+            }
+        }
+        Ok(())
     }
 
     /// Puts the layers together. `experiment` is what the command runs, `keys` what a case may set.
@@ -183,11 +247,13 @@ impl Plan {
         base.remove("theory");
         let listed = listed_cases(&mut base, keys)?;
         let mut scans = listed_scans(&mut base)?;
-        // A flag lies over the file's scan of the same key.
+        // A flag lies over the file's scan of the same key, and so does a scan of the command line.
         scans.retain(|scan| {
-            !layers.flags.contains_key(scan.key.split('.').next().unwrap_or_default())
+            !layers.flags.contains_key(scan.place().0)
+                && !layers.scans.iter().any(|other| other.overlaps(scan))
         });
         scans.extend(layers.scans.iter().cloned());
+        refuse_overlaps(&scans)?;
         let mut flags = layers.flags;
         config::check_keys(&flags, &settable, "the command line")?;
         let mut under = if layers.quick { quick } else { Table::new() };
@@ -290,10 +356,7 @@ fn whole(
 
 /// Every case once for every value of the scan.
 fn spread(cases: Vec<Case>, scan: &Scan, known: &[&str]) -> Result<Vec<Case>, PlanError> {
-    let (name, entry) = match scan.key.split_once('.') {
-        None => (scan.key.as_str(), None),
-        Some((name, entry)) => (name, Some(entry)),
-    };
+    let (name, entry) = scan.place();
     let probe = Table::from_iter([(name.to_owned(), Value::Integer(0))]);
     config::check_keys(&probe, known, "--scan")?;
     let missing = || PlanError::NoSuchEntry { key: scan.key.clone() };
@@ -396,6 +459,24 @@ mod tests {
         assert_eq!(found.seeds, 2);
         assert!(found.cases.iter().all(|case| case.table["n"].as_integer() == Some(7)));
         assert_eq!(found.cases[1].number("alpha"), Some(3.0));
+    }
+
+    #[test]
+    fn a_key_is_scanned_once() {
+        for scans in [
+            [("gamma", &[1.0][..]), ("gamma", &[2.0][..])],
+            [("alpha.2", &[1.0][..]), ("alpha.02", &[2.0][..])],
+            [("alpha.2", &[1.0][..]), ("alpha", &[2.0][..])],
+        ] {
+            let message = plan("alpha = [1, 2]", "", &scans, false).unwrap_err();
+            assert!(message.contains("scan the same key"), "{message}");
+        }
+        // The scan of the command line lies over that of the file.
+        let found = plan("[scan]\ngamma = [1, 2, 3]", "", &[("gamma", &[5.0])], false).unwrap();
+        assert_eq!(found.cases.len(), 1);
+        assert_eq!(found.cases[0].table["gamma"].as_integer(), Some(5));
+        let scans = [("alpha.1", &[1.0][..]), ("alpha.2", &[2.0, 3.0][..])];
+        assert_eq!(plan("alpha = [1, 2]", "", &scans, false).unwrap().cases.len(), 2);
     }
 
     #[test]

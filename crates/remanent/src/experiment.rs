@@ -131,7 +131,7 @@ impl ExperimentArguments {
             fresh: self.fresh,
             every: self.checkpoint_every,
         };
-        place.run(cells, quiet).map(Some)
+        place.run_with_models(cells, quiet).map(Some)
     }
 
     fn preview<C: Cell>(
@@ -141,7 +141,7 @@ impl ExperimentArguments {
         config: &Value,
         cells: &[C],
     ) -> anyhow::Result<()> {
-        let survey = Store::survey(directory, kind, config, self.fresh, cells)?;
+        let survey = Store::survey_with_models(directory, kind, config, self.fresh, cells)?;
         let work: u64 = survey.missing.iter().map(|&i| cells[i].work()).sum();
         let mut text = format!(
             "run directory  {}\ncells          {} in all, {} to compute\n",
@@ -180,6 +180,24 @@ pub struct Place<'a> {
 impl Place<'_> {
     /// Runs cells with a progress bar; Ctrl-C lets them save themselves.
     pub fn run<C: Cell>(&self, cells: &[C], quiet: bool) -> anyhow::Result<Finished<C>> {
+        self.run_all(cells, quiet, false)
+    }
+
+    /// The same, and cells whose models are missing or damaged make them again.
+    pub fn run_with_models<C: Cell>(
+        &self,
+        cells: &[C],
+        quiet: bool,
+    ) -> anyhow::Result<Finished<C>> {
+        self.run_all(cells, quiet, true)
+    }
+
+    fn run_all<C: Cell>(
+        &self,
+        cells: &[C],
+        quiet: bool,
+        with_models: bool,
+    ) -> anyhow::Result<Finished<C>> {
         output::usage((0.0..=1e6).contains(&self.every), || {
             format!(
                 "--checkpoint-every {} is out of range: it must be between 0 and 1e6 seconds",
@@ -192,7 +210,11 @@ impl Place<'_> {
         let bar = output::progress(cells.iter().map(|cell| cell.work() as usize).sum(), quiet);
         let voice = Voice { bar: &bar };
         let start = Instant::now();
-        let records = store.run(cells, &voice, &INTERRUPTED);
+        let records = if with_models {
+            store.run_with_models(cells, &voice, &INTERRUPTED)
+        } else {
+            store.run(cells, &voice, &INTERRUPTED)
+        };
         bar.finish_and_clear();
         let records = records?;
         let seconds = cells.iter().map(|cell| store.seconds(cell)).collect();

@@ -1,5 +1,6 @@
 //! Models as commands take them: a file, or a run directory and the number of a trial.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use anyhow::{Context, anyhow};
 use remanent_data::FileError;
 use remanent_lab::found::FoundRun;
 use remanent_lab::sealed::SealError;
-use remanent_lab::training;
+use remanent_lab::{cell_name, training};
 use remanent_network::architecture::Architecture;
 use remanent_network::binary::{BinaryNetwork, NetworkError, file, format};
 use remanent_network::network::Network;
@@ -45,6 +46,16 @@ impl Model {
         }
         let decoded = remanent_network::model::decode(bytes);
         let (network, story) = decoded.map_err(|error| unusable(path, &error))?;
+        // In a run directory the name of a file says whose model it is.
+        let name = path.file_stem().and_then(OsStr::to_str).filter(|_| is_in_run(path));
+        if name.is_some_and(|name| name.len() == 32 && name != cell_name("train", &story)) {
+            let (trial, seed) = (&story["trial"], &story["seed"]);
+            return Err(anyhow!(
+                "{} has the name of another model: it holds that of trial {trial} of seed {seed}; \
+                 {MAKE_AGAIN}",
+                path.display()
+            ));
+        }
         Ok(Self::Trained { network: Box::new(network), story })
     }
 
@@ -92,8 +103,20 @@ pub fn is_packed(path: &Path, bytes: &[u8]) -> bool {
     named || bytes.starts_with(&format::MAGIC)
 }
 
+/// What to do about a model of a run directory.
+pub const MAKE_AGAIN: &str = "the remanent train command of its run makes it again";
+
+/// Whether a file is among the models of a run directory.
+fn is_in_run(path: &Path) -> bool {
+    let folder = path.parent().filter(|folder| folder.file_name() == Some(OsStr::new("models")));
+    folder.and_then(Path::parent).is_some_and(|run| run.join("records").is_dir())
+}
+
 /// Says what is wrong with a file of arrays, and what to do about it.
 pub fn unusable(path: &Path, error: &TensorError) -> anyhow::Error {
+    if is_in_run(path) {
+        return anyhow!("{} cannot be used: {error}; {MAKE_AGAIN}", path.display());
+    }
     let cure = match error {
         TensorError::Format(_) | TensorError::Foreign => {
             "; give a model of remanent train (.safetensors), a packed one (.rbin), or a run \
@@ -167,6 +190,7 @@ pub fn locate(path: &Path, choice: Choice, quiet: bool) -> anyhow::Result<PathBu
              continue the run"
         ))
     })?;
+    found.check_model().map_err(|error| anyhow!("{error}; {MAKE_AGAIN}"))?;
     output::remark(quiet, &format!("model of trial {trial}: {}", found.model.display()));
     Ok(found.model.clone())
 }

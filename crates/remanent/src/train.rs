@@ -154,6 +154,7 @@ impl Train {
             .iter()
             .map(|case| Training::from_table(&case.table))
             .collect::<Result<_, _>>()?;
+        plan.refuse_equal(&trainings)?;
         let cache = data::cache(self.data_dir.as_deref(), "--data-dir")?;
         let materials = Material::load_all(&trainings.iter().collect::<Vec<_>>(), &cache)?;
         let trials: Vec<Trial> = trainings
@@ -168,15 +169,13 @@ impl Train {
                 })
             })
             .collect();
-        let config = json!({
-            "seed": plan.seed,
-            "cases": trainings.iter().map(Training::to_json).collect::<Vec<_>>(),
-        });
+        let config = config(&plan, &trainings, &materials);
+        remarks(&plan, &trainings, &materials);
         let Some(finished) = self.experiment.run("train", &config, &trials, quiet)? else {
             return Ok(Outcome::Done);
         };
         let directory = finished.directory.clone();
-        let reports = reports(&plan, &trainings, finished)?;
+        let reports = reports(&plan, &trainings, &materials, finished)?;
         let data = json(&reports);
         let named: Vec<(&str, &TrainingSummary)> =
             reports.iter().map(|report| (report.label.as_str(), &report.summary)).collect();
@@ -227,16 +226,52 @@ impl Train {
     }
 }
 
+/// What all trials of the run have in common. Own images are told apart by their content: a run on
+/// others is another run.
+fn config(plan: &Plan, trainings: &[Training], materials: &[Material]) -> Value {
+    let mut config = json!({
+        "seed": plan.seed,
+        "cases": trainings.iter().map(Training::to_json).collect::<Vec<_>>(),
+    });
+    if materials.iter().any(|material| !material.own().is_empty()) {
+        config["data"] = materials.iter().map(|material| json!(material.own())).collect();
+    }
+    config
+}
+
+/// What the user may not have meant, each said once.
+fn remarks(plan: &Plan, trainings: &[Training], materials: &[Material]) {
+    let mut said: Vec<String> = Vec::new();
+    let mut say = |text: String| {
+        if !said.contains(&text) {
+            output::say(&text);
+            said.push(text);
+        }
+    };
+    for ((case, training), material) in plan.cases.iter().zip(trainings).zip(materials) {
+        if let Some(unused) = training::unused_of_preset(&case.table) {
+            say(format!("note: {unused}"));
+        }
+        if let (Some(ood), Some(known)) = (&training.ood, material.stream_has_ood()) {
+            say(format!(
+                "warning: --ood {ood} is in the stream, as {known}: ood_auc does not tell how unknown \
+                 images are recognised"
+            ));
+        }
+    }
+}
+
 fn reports(
     plan: &Plan,
     trainings: &[Training],
+    materials: &[Material],
     finished: Finished<Trial>,
 ) -> anyhow::Result<Vec<Report>> {
     let mut records = finished.records.into_iter();
     let mut steps = finished.step_seconds.chunks(plan.seeds);
     let mut models = finished.models.chunks(plan.seeds);
     let mut reports = Vec::new();
-    for (case, training) in plan.cases.iter().zip(trainings) {
+    for ((case, training), material) in plan.cases.iter().zip(trainings).zip(materials) {
         let records: Vec<TrialRecord> = records.by_ref().take(plan.seeds).collect();
         let summary = training::summarise(&records).context("a training without trials")?;
         let seconds: Option<f64> = steps.next().unwrap_or_default().iter().copied().sum();
@@ -244,6 +279,9 @@ fn reports(
         let mut config = training.to_json();
         config["seed"] = plan.seed.into();
         config["seeds"] = plan.seeds.into();
+        if !material.own().is_empty() {
+            config["data"] = json!(material.own());
+        }
         reports.push(Report {
             label: case.label(),
             config,

@@ -141,6 +141,7 @@ impl Perceptron {
             .iter()
             .map(|case| Simulation::from_table(&case.table))
             .collect::<Result<_, _>>()?;
+        plan.refuse_equal(&simulations)?;
         let trials: Vec<Trial> = simulations
             .iter()
             .flat_map(|simulation| plan.trials().map(move |trial| Trial { simulation, trial }))

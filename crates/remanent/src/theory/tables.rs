@@ -79,7 +79,8 @@ pub fn others(tasks: &[TaskResult]) -> Table {
 }
 
 /// Tasks of one or more chains: leading cells, the task, its solution, and the
-/// error on every task.
+/// error on every task. A leading name that the solution has as well stands there once: a scan of
+/// `alpha` sets that of every task.
 pub fn tasks<'a>(
     leading: &[String],
     rows: impl IntoIterator<Item = (Vec<f64>, &'a TaskResult)>,
@@ -88,15 +89,20 @@ pub fn tasks<'a>(
 ) -> Table {
     let columns = columns(format);
     let errors = (1..=tasks).map(|k| format!("eps_{k}"));
+    let leads: Vec<bool> =
+        leading.iter().map(|name| !columns.iter().any(|c| c.0 == name)).collect();
     let names = leading
         .iter()
-        .cloned()
+        .zip(&leads)
+        .filter(|(_, leads)| **leads)
+        .map(|(name, _)| name.clone())
         .chain(["task".to_owned(), "potential".to_owned()])
         .chain(columns.iter().filter(|c| keep(c.0)).map(|c| c.0.to_owned()))
         .chain(errors);
     let mut table = Table::new(names);
     for (at, task) in rows {
-        let mut cells: Vec<Cell> = at.into_iter().map(Cell::Number).collect();
+        let at = at.into_iter().zip(&leads).filter_map(|(value, leads)| leads.then_some(value));
+        let mut cells: Vec<Cell> = at.map(Cell::Number).collect();
         cells.push(Cell::Integer(task.task as i64));
         cells.push(Cell::Number(task.potential));
         let own = columns.iter().filter(|c| keep(c.0)).map(|c| (c.1)(&task.solution));
