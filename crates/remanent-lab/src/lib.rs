@@ -97,5 +97,5 @@ pub mod training;
 pub mod values;
 
 pub use cell::{CHECKPOINT_EVERY, Cell, Context, Stopped};
-pub use run::{RunError, Silent, Survey, Watcher};
-pub use store::{Store, StoreError};
+pub use run::{Recalled, RunError, Silent, Survey, Watcher, memory_at_once};
+pub use store::{Store, StoreError, is_read_only};

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use remanent_lab::lists::Values;
 use toml::Table;
 
-use crate::flags::{put, put_list, put_text};
+use crate::flags::{self, put, put_list, put_text};
 use crate::output::Outcome;
 
 const EXAMPLES: &str = "\
@@ -70,16 +70,16 @@ struct GradientArguments {
     #[arg(long)]
     optimizer: Option<String>,
     /// Momentum [default: 0.9]
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, value_parser = flags::number, allow_hyphen_values = true)]
     momentum: Option<f64>,
     /// Decoupled weight decay [default: 0]
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, value_parser = flags::number, allow_hyphen_values = true)]
     weight_decay: Option<f64>,
     /// Where the parameters live: field (theta, m = tanh(scale theta)) or magnetisation (m)
     #[arg(long)]
     space: Option<String>,
     /// The scale in m = tanh(scale theta) [default: 1]
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, value_parser = flags::number, allow_hyphen_values = true)]
     field_scale: Option<f64>,
 }
 
