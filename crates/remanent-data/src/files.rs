@@ -198,6 +198,7 @@ fn replace_in(
     fill: impl FnOnce(&Path) -> io::Result<()>,
 ) -> io::Result<()> {
     target(path)?;
+    fs::metadata(directory)?;
     let mut builder = Builder::new();
     builder.prefix(PREFIX).suffix(SUFFIX);
     // Temporary files are private by default; data is as readable as any other file.
@@ -217,15 +218,16 @@ fn replace_in(
 
 /// What the operating system said, without the path that the crate tempfile adds.
 fn without_path(error: io::Error) -> io::Error {
-    let source = error.get_ref().and_then(|inner| inner.source());
-    let code = source.and_then(|source| source.downcast_ref::<io::Error>()?.raw_os_error());
-    code.map_or(error, io::Error::from_raw_os_error)
+    match error.kind() {
+        io::ErrorKind::Other => error,
+        kind => kind.into(),
+    }
 }
 
 /// Whether no file can be made in a directory because it, or the disk, is only to be read.
 pub fn is_read_only(directory: &Path) -> bool {
     let probe = Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(directory);
-    let kind = probe.err().map(|error| without_path(error).kind());
+    let kind = probe.err().map(|error| error.kind());
     matches!(kind, Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem))
 }
 
