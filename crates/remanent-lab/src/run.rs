@@ -60,9 +60,9 @@ pub enum RunError {
     },
     /// The cells are too large for this machine. Nothing was computed.
     #[error(
-        "{} of memory are needed for {} at once, and {} are there; choose a smaller size{}",
+        "{} of memory are needed for {}, and {} are there; choose a smaller size{}",
         memory::amount(*needed),
-        if *cells == 1 { "one cell".into() } else { format!("{cells} cells") },
+        if *cells == 1 { "one cell".into() } else { format!("{cells} cells at once") },
         memory::amount(*available),
         if *cells == 1 { "" } else { " or fewer --threads" }
     )]

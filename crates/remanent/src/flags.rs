@@ -64,16 +64,15 @@ pub fn number(text: &str) -> Result<f64, String> {
 
 fn whole(text: &str, most: u64) -> Result<u64, String> {
     let text = text.trim();
-    let integer = text.parse::<u64>().ok();
-    let float = || {
-        let number = text.parse::<f64>().ok()?;
-        let is_exact = number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number);
-        is_exact.then_some(number as u64)
+    let float = || text.parse::<f64>().ok().filter(|number| number.fract() == 0.0);
+    let number = match (text.parse::<u64>(), float()) {
+        (Ok(number), _) => number,
+        (_, Some(number)) if number < 0.0 => return Err("it must be 0 or above".into()),
+        // A larger one is out of range, exact or not.
+        (_, Some(number)) => number as u64,
+        _ => return Err("it must be a whole number, e.g. 1000 or 1e3".into()),
     };
-    integer
-        .or_else(float)
-        .filter(|&number| number <= most)
-        .ok_or_else(|| format!("it must be a whole number from 0 to {most}, e.g. 1000 or 1e3"))
+    if number <= most { Ok(number) } else { Err(format!("it must be at most {most}")) }
 }
 
 #[cfg(test)]
@@ -88,10 +87,13 @@ mod tests {
             assert_eq!(count(text), Ok(number), "{text}");
         }
         assert_eq!(seed("9223372036854775807"), Ok(i64::MAX as u64));
-        let bad = ["", "-1", "1.5", "1e-3", "nan", "inf", "1e10", "4294967296", "1e400", "x", "٣"];
-        for text in bad {
-            assert!(count(text).unwrap_err().contains("from 0 to 4294967295"), "{text}");
+        for text in ["", "1.5", "1e-3", "nan", "inf", "1e400", "x", "٣", "--n"] {
+            assert!(count(text).unwrap_err().contains("a whole number"), "{text}");
         }
+        for text in ["1e10", "4294967296", "99999999999999999999", "1e300"] {
+            assert!(count(text).unwrap_err().contains("at most 4294967295"), "{text}");
+        }
+        assert!(count("-1").unwrap_err().contains("0 or above"));
         assert!(seed("9223372036854775808").unwrap_err().contains("9223372036854775807"));
     }
 

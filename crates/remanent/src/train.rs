@@ -199,7 +199,7 @@ impl Train {
         let mut flags = toml::Table::new();
         put_name(&mut flags, "stream", &self.stream);
         put_name(&mut flags, "preset", &self.preset);
-        put_text(&mut flags, "learner", &self.learner);
+        put_name(&mut flags, "learner", &self.learner);
         put_list(&mut flags, "hidden", &self.hidden);
         put_list(&mut flags, "epochs", &self.epochs);
         put_count(&mut flags, "batch", self.batch);
@@ -207,23 +207,23 @@ impl Train {
         put_count(&mut flags, "train_images", self.train_images);
         put_count(&mut flags, "validation", self.validation);
         put_count(&mut flags, "test_images", self.test_images);
-        put_text(&mut flags, "activation", &self.activation);
-        put_text(&mut flags, "normalisation", &self.normalisation);
+        put_name(&mut flags, "activation", &self.activation);
+        put_name(&mut flags, "normalisation", &self.normalisation);
         put(&mut flags, "output_scale", self.output_scale);
         if self.learned_scale {
             flags.insert("learned_scale".into(), true.into());
         }
         put(&mut flags, "spread", self.spread);
         put_text(&mut flags, "beta_schedule", &self.beta_schedule);
-        put_text(&mut flags, "anchor", &self.anchor);
+        put_name(&mut flags, "anchor", &self.anchor);
         put(&mut flags, "gamma", self.gamma);
-        put_text(&mut flags, "fisher", &self.fisher);
-        put_text(&mut flags, "form", &self.form);
+        put_name(&mut flags, "fisher", &self.fisher);
+        put_name(&mut flags, "form", &self.form);
         put_list(&mut flags, "meta", &self.meta);
-        put_text(&mut flags, "optimizer", &self.optimizer);
-        put_text(&mut flags, "predictor", &self.predictor);
+        put_name(&mut flags, "optimizer", &self.optimizer);
+        put_name(&mut flags, "predictor", &self.predictor);
         put_count(&mut flags, "draws", self.draws);
-        put_text(&mut flags, "evaluate", &self.evaluate);
+        put_name(&mut flags, "evaluate", &self.evaluate);
         put_name(&mut flags, "ood", &self.ood);
         flags
     }

@@ -54,7 +54,7 @@ fn what_is_too_large_is_refused_with_its_size() {
             "theory chain --alpha 2,2 --r0 0.5 --scan alpha2=0.1:9:0.001 --scan r0=-0.9:0.9:0.001",
             "8901 alpha2 × 1801 r0 make 16030701 points",
         ),
-        ("theory single --alpha 0.1:3:0.0001 --beta 1:100:0.1", "make 28759991 points"),
+        ("theory single --alpha 0.1:3:0.0001 --beta 1:100:0.1", "make 28739991 points"),
         ("theory chain --alpha 0.1:3:0.0001 --r0 0.5", "at most 100 tasks"),
         ("theory tune --alpha 0.1:3:0.0001 --r0 0.5", "at most 100 tasks"),
         ("theory constrained --alpha 0.1:3:0.0001 --r0 0.5 --q-star 0.5", "at most 100 tasks"),
@@ -193,6 +193,8 @@ fn a_finished_run_in_a_read_only_directory_is_readable() {
          --format csv --out runs/train",
         "reproduce 1 --quick --format csv --report page --out runs/reproduce",
     ] {
+        remanent(&directory, command).assert().success();
+        // Times are those of the file from now on.
         let first = remanent(&directory, command).output().unwrap();
         assert!(first.status.success(), "{first:?}");
         let again = mounted(command).unwrap();
@@ -216,9 +218,14 @@ fn numbers_are_refused_in_words() {
     let directory = TempDir::new().unwrap();
     for (arguments, told) in [
         ("simulate --alpha 1 --n 1e9", "n = 1000000000 is out of range"),
-        ("simulate --alpha 1 --n 1.5", "it must be a whole number from 0 to 4294967295"),
+        ("simulate --alpha 1 --n 1.5", "it must be a whole number, e.g. 1000 or 1e3"),
         ("simulate --alpha 1 --n nan", "it must be a whole number"),
-        ("simulate --alpha 1 --seed -1", "it must be a whole number from 0 to 9223372036854775807"),
+        ("simulate --alpha 1 --seed -1", "it must be 0 or above"),
+        ("simulate --alpha 1 --seed 1e30", "it must be at most 9223372036854775807"),
+        ("simulate --alpha 1 --batch -1", "batch = -1 cannot be used"),
+        ("simulate --alpha 1e-300", "alpha = 1e-300 with n = 1000 gives no pattern"),
+        ("simulate --alpha 1 --epochs -1", "epochs = -1 cannot be used"),
+        ("theory single --alpha 1e-300", "alpha = 1e-300 is out of range"),
         ("simulate --alpha 1 --seeds 1e8", "it must be a whole number from 1 to 100000"),
         ("simulate --alpha 1 --momentum 1e400", "it is not a finite number"),
         ("simulate --alpha 1 --momentum ", "a value is required"),

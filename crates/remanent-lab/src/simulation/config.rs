@@ -335,7 +335,7 @@ fn batch_text(batch: Batch) -> Value {
 fn read_batch(table: &Table) -> Result<Option<Batch>, ValueError> {
     let Some(value) = table.get("batch") else { return Ok(None) };
     let parsed = match value {
-        toml::Value::Integer(size) => usize::try_from(*size).ok().map(Batch::Size),
+        toml::Value::Integer(_) | toml::Value::Float(_) => values::as_count(value).map(Batch::Size),
         toml::Value::String(text) if text == "full" => Some(Batch::Full),
         toml::Value::String(text) => {
             text.strip_prefix("M/").and_then(|parts| parts.parse().ok()).map(Batch::Part)
@@ -351,8 +351,10 @@ fn read_start(table: &Table) -> Result<Start, ValueError> {
         None => Ok(Start::Random),
         Some(toml::Value::String(text)) if text == "random" => Ok(Start::Random),
         Some(toml::Value::Float(m)) => Ok(Start::Teacher(*m)),
+        Some(toml::Value::Integer(m)) => Ok(Start::Teacher(*m as f64)),
         Some(value) => {
-            let expected = "'random', or the magnetisation towards the teacher, between -1.0 and 1.0, e.g. 0.9";
+            let expected =
+                "'random', or the magnetisation towards the teacher, between -1 and 1, e.g. 0.9";
             Err(ValueError::new("start", value, expected))
         }
     }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::GradientArguments;
 use crate::experiment::{ExperimentArguments, Finished};
-use crate::flags::{self, put, put_count, put_list, put_text};
+use crate::flags::{self, put, put_count, put_list, put_name, put_text};
 use crate::output::{Format, Outcome, Output, remark, say};
 use crate::theory::BranchArgument;
 
@@ -166,9 +166,9 @@ impl Perceptron {
         put_count(&mut flags, "n", self.n);
         put_list(&mut flags, "alpha", &self.alpha);
         put_list(&mut flags, "r0", &self.r0);
-        put_text(&mut flags, "learner", &self.learner);
+        put_name(&mut flags, "learner", &self.learner);
         put_list(&mut flags, "gamma", &self.gamma);
-        put_text(&mut flags, "prior", &self.prior);
+        put_name(&mut flags, "prior", &self.prior);
         put_count(&mut flags, "record_every", self.record_every);
         put_count(&mut flags, "fresh_patterns", self.fresh_patterns);
         put_list(&mut flags, "q_star", &self.q_star);
