@@ -125,10 +125,7 @@ pub fn read_run(directory: &Path) -> anyhow::Result<FoundRun> {
                 [one] => format!("the run in it is {one}"),
                 many => format!("the runs in it are {}: give one of them", many.join(", ")),
             };
-            UsageError::new(format!(
-                "{shown} is no run directory: it has no experiment.json; {cure}"
-            ))
-            .into()
+            anyhow!("{shown} is no run directory: it has no experiment.json; {cure}")
         }
         error => error.into(),
     })

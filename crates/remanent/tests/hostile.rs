@@ -259,10 +259,16 @@ fn entries_of_lists_are_spelt_alike_everywhere() {
 fn a_folder_of_runs_is_told_from_a_run() {
     let directory = TempDir::new().unwrap();
     remanent(&directory, "simulate --n 40 --alpha 1 --epochs 2 --out runs/mine").assert().success();
-    let message = refused(&directory, "inspect runs");
-    assert!(message.contains("the run in it is runs/mine"), "{message}");
     fs::create_dir(directory.path().join("empty")).unwrap();
-    assert!(refused(&directory, "inspect empty").contains("remanent train or simulate"));
+    for (command, told) in [
+        ("inspect runs", "the run in it is runs/mine"),
+        ("inspect empty", "give the --out of remanent train or simulate"),
+    ] {
+        let output = remanent(&directory, command).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(message.contains("is no run directory") && message.contains(told), "{message}");
+    }
 }
 
 #[test]
