@@ -13,7 +13,6 @@
 //! the tasks of the shorter one.
 
 use std::fmt;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,7 +20,7 @@ use remanent_math::philox::Stream;
 use thiserror::Error;
 
 use crate::dataset::{Dataset, View};
-use crate::files::FileError;
+use crate::files::{self, FileError};
 use crate::sources::{self, Cache, SourceError};
 use crate::suggestion;
 
@@ -273,7 +272,7 @@ impl StreamSpec {
         if Self::is_written_out(text) || !path.is_file() || is_npz(path) {
             return Ok(Self { pieces: vec![Piece::parse(text, Path::new(""))?] });
         }
-        let lines = fs::read_to_string(path).map_err(FileError::new("read", path))?;
+        let lines = files::read_text(path)?;
         Self::lines(&lines, text, path.parent().unwrap_or(Path::new("")))
     }
 
@@ -543,6 +542,8 @@ impl Task {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::idx;
 

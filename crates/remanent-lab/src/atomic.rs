@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use remanent_data::files;
-pub use remanent_data::files::{FileError, is_temporary};
+pub use remanent_data::files::{FileError, check_target, is_read_only, is_temporary};
 
 /// Writes the parts one after another into a file that replaces what was at `path`.
 pub fn write(path: &Path, parts: &[&[u8]]) -> Result<(), FileError> {

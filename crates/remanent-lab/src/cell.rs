@@ -6,13 +6,13 @@
 //! key names its record, so that a record is found again by whoever asks for
 //! the same thing.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
+use remanent_data::files;
 use remanent_network::tensors::{Arrays, Tensors};
 use remanent_perceptron::parameters::ParameterError;
 use serde::de::DeserializeOwned;
@@ -115,6 +115,7 @@ pub struct Context<'a> {
     seconds_before: f64,
     /// Seconds of these that the cell counts as steps.
     step_seconds: f64,
+    is_probe: bool,
 }
 
 impl<'a> Context<'a> {
@@ -137,12 +138,24 @@ impl<'a> Context<'a> {
             saved,
             seconds_before,
             step_seconds,
+            is_probe: false,
         }
     }
 
     /// A context without a store: nothing is loaded and nothing is saved.
     pub fn unsaved(watcher: &'a dyn Watcher, interrupt: &'a AtomicBool) -> Self {
         Self::new(None, watcher, interrupt, interrupt, CHECKPOINT_EVERY)
+    }
+
+    /// A context without a store, for a cell that is run for a while to see how fast it is. What it
+    /// gives is not used.
+    pub fn probe(watcher: &'a dyn Watcher, interrupt: &'a AtomicBool) -> Self {
+        Self { is_probe: true, ..Self::unsaved(watcher, interrupt) }
+    }
+
+    /// Whether the cell may leave out what is no part of its steps.
+    pub fn is_probe(&self) -> bool {
+        self.is_probe
     }
 
     /// A context without a store, to which nobody listens and which nobody interrupts.
@@ -189,10 +202,9 @@ impl<'a> Context<'a> {
     /// Like [`load`](Self::load), for a cell whose state is mostly arrays.
     pub fn load_arrays(&mut self) -> Option<(Value, Tensors)> {
         let place = self.place?;
-        let bytes = match fs::read(&place.arrays) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        let bytes = match files::read_whole(&place.arrays) {
+            Err(error) if error.cause.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => {
-                let error = FileError::new("read", &place.arrays)(error);
                 self.notice(&format!("{error}; the cell starts from the beginning"));
                 return None;
             }

@@ -87,11 +87,11 @@ impl Cell for ConvergenceTrial<'_> {
 
     fn work(&self) -> u64 {
         // Steps, weighted by the patterns that each goes through.
-        self.steps() * self.weight()
+        self.steps().saturating_mul(self.weight())
     }
 
     fn memory(&self) -> u64 {
-        self.study.simulation.memory()
+        self.study.simulation.memory() + 8 * self.steps()
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<Convergence, Stopped> {

@@ -98,5 +98,5 @@ pub mod values;
 pub mod verdict;
 
 pub use cell::{CHECKPOINT_EVERY, Cell, Context, ModelFault, Stopped, cell_name};
-pub use run::{RunError, Silent, Survey, Watcher};
-pub use store::{Store, StoreError};
+pub use run::{Recalled, RunError, Silent, Survey, Watcher, memory_at_once};
+pub use store::{Store, StoreError, is_read_only};

@@ -23,11 +23,14 @@
 //! `key.2` is the second entry of a list. A case may have a `quick` of its own, which lies over
 //! that of the file. What a file asks of the theory, `[[theory]]`, is no business of a plan.
 
+use std::collections::HashSet;
+
 use remanent_perceptron::randomness::Trial;
 use thiserror::Error;
 use toml::{Table, Value};
 
 use crate::config::{self, ConfigError};
+use crate::lists::{self, TooManyCases};
 use crate::values::{self, ValueError};
 
 /// Keys that belong to the plan and not to a case.
@@ -56,8 +59,11 @@ pub enum PlanError {
         /// What was given.
         value: String,
         /// What is allowed.
-        expected: &'static str,
+        expected: String,
     },
+    /// More cells than one command computes.
+    #[error(transparent)]
+    TooMany(#[from] TooManyCases),
     /// A scan over an entry that is not there.
     #[error(
         "the scan over {key} needs a list with that entry to put its values into, e.g. --alpha 2,2 for alpha.2"
@@ -246,13 +252,18 @@ impl Plan {
         config::check_keys(&quick, &settable, "[quick]")?;
         base.remove("theory");
         let listed = listed_cases(&mut base, keys)?;
-        let mut scans = listed_scans(&mut base)?;
+        let spelt = |mut scan: Scan| {
+            scan.key = dotted(&scan.key, keys);
+            scan
+        };
+        let given: Vec<Scan> = layers.scans.into_iter().map(spelt).collect();
+        let mut scans: Vec<Scan> = listed_scans(&mut base)?.into_iter().map(spelt).collect();
         // A flag lies over the file's scan of the same key, and so does a scan of the command line.
         scans.retain(|scan| {
             !layers.flags.contains_key(scan.place().0)
-                && !layers.scans.iter().any(|other| other.overlaps(scan))
+                && !given.iter().any(|other| other.overlaps(scan))
         });
-        scans.extend(layers.scans.iter().cloned());
+        scans.extend(given);
         refuse_overlaps(&scans)?;
         let mut flags = layers.flags;
         config::check_keys(&flags, &settable, "the command line")?;
@@ -261,8 +272,11 @@ impl Plan {
         config::merge(&mut shared, under.clone());
         config::merge(&mut shared, flags.clone());
         let title = shared.remove("title").and_then(|t| t.as_str().map(str::to_owned));
-        let seeds = whole(&mut shared, "seeds", 1, 1, 1_000_000)? as usize;
+        let seeds = whole(&mut shared, "seeds", 1, 1, lists::MOST as i64)? as usize;
         let seed = whole(&mut shared, "seed", 1, 0, i64::MAX)? as u64;
+        let mut factors = vec![("seeds".into(), seeds), ("cases".into(), listed.len())];
+        factors.extend(scans.iter().map(|scan| (scan.key.clone(), scan.values.len())));
+        lists::combinations("cells", factors)?;
         for key in ["title", "seeds", "seed"] {
             base.remove(key);
             under.remove(key);
@@ -284,10 +298,9 @@ impl Plan {
         for scan in &scans {
             cases = spread(cases, scan, keys)?;
         }
-        for (index, case) in cases.iter().enumerate() {
-            if cases[..index].iter().any(|other| other.table == case.table) {
-                return Err(PlanError::SameCase);
-            }
+        let mut seen = HashSet::new();
+        if !cases.iter().all(|case| seen.insert(case.table.to_string())) {
+            return Err(PlanError::SameCase);
         }
         find_differences(&mut cases);
         let scanned = !scans.is_empty();
@@ -333,8 +346,19 @@ fn listed_scans(file: &mut Table) -> Result<Vec<Scan>, PlanError> {
     }
 }
 
-fn wrong(key: &'static str, value: &Value, expected: &'static str) -> PlanError {
-    PlanError::Value { key, value: value.to_string(), expected }
+fn wrong(key: &'static str, value: &Value, expected: &str) -> PlanError {
+    PlanError::Value { key, value: value.to_string(), expected: expected.into() }
+}
+
+/// `alpha2` and `r0_1`, as the theory calls them, for `alpha.2` and `r0.1`. A key that is known as it
+/// is stays so.
+fn dotted(key: &str, known: &[&str]) -> String {
+    let name = key.trim_end_matches(|c: char| c.is_ascii_digit());
+    let (entry, name) = (&key[name.len()..], name.strip_suffix('_').unwrap_or(name));
+    if known.contains(&key) || entry.is_empty() || !known.contains(&name) {
+        return key.to_owned();
+    }
+    format!("{name}.{entry}")
 }
 
 fn whole(
@@ -347,10 +371,7 @@ fn whole(
     match table.remove(key) {
         None => Ok(default),
         Some(Value::Integer(value)) if (least..=most).contains(&value) => Ok(value),
-        Some(value) => {
-            let expected = if least == 0 { "a whole number" } else { "a whole number from 1 on" };
-            Err(wrong(key, &value, expected))
-        }
+        Some(value) => Err(wrong(key, &value, &format!("a whole number from {least} to {most}"))),
     }
 }
 
@@ -477,6 +498,47 @@ mod tests {
         assert_eq!(found.cases[0].table["gamma"].as_integer(), Some(5));
         let scans = [("alpha.1", &[1.0][..]), ("alpha.2", &[2.0, 3.0][..])];
         assert_eq!(plan("alpha = [1, 2]", "", &scans, false).unwrap().cases.len(), 2);
+    }
+
+    #[test]
+    fn plans_are_counted_before_they_are_built() {
+        let many: Vec<f64> = (0..10_000).map(f64::from).collect();
+        let scans: [(&str, &[f64]); 2] = [("gamma", &many), ("n", &many)];
+        let message = plan("alpha = 2", "seeds = 3", &scans, false).unwrap_err();
+        assert!(
+            message.contains("3 seeds × 10000 gamma × 10000 n make 300000000 cells"),
+            "{message}"
+        );
+        assert!(message.contains("at most 100000"), "{message}");
+        let start = std::time::Instant::now();
+        assert_eq!(plan("alpha = 2", "", &scans[..1], false).unwrap().cases.len(), 10_000);
+        assert!(start.elapsed().as_secs() < 5);
+    }
+
+    #[test]
+    fn the_largest_number_of_seeds_is_told() {
+        for text in ["seeds = 100000000", "seeds = 0", "seeds = 1.5", "seeds = 'many'"] {
+            let message = plan("alpha = 2", text, &[], false).unwrap_err();
+            assert!(message.contains("must be a whole number from 1 to 100000"), "{message}");
+        }
+        assert!(plan("alpha = 2", "seed = -1", &[], false).unwrap_err().contains("from 0 to 92"));
+    }
+
+    #[test]
+    fn entries_of_lists_are_spelt_as_in_the_theory_too() {
+        let known = ["alpha", "r0", "n"];
+        for (given, meant) in [
+            ("alpha2", "alpha.2"),
+            ("alpha.2", "alpha.2"),
+            ("r0", "r0"),
+            ("r0_1", "r0.1"),
+            ("beta2", "beta2"),
+            ("2", "2"),
+        ] {
+            assert_eq!(dotted(given, &known), meant);
+        }
+        let one = plan("alpha = [1, 2]", "", &[("alpha2", &[3.0, 4.0])], false).unwrap();
+        assert_eq!(one, plan("alpha = [1, 2]", "", &[("alpha.2", &[3.0, 4.0])], false).unwrap());
     }
 
     #[test]

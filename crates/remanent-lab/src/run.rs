@@ -7,10 +7,11 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::iter::{ParallelBridge, ParallelIterator};
+use remanent_data::memory;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -58,9 +59,47 @@ pub enum RunError {
         /// What the cell says.
         reason: String,
     },
+    /// The cells are too large for this machine. Nothing was computed.
+    #[error(
+        "{} of memory are needed for {}, and {} are there; choose a smaller size{}",
+        memory::amount(*needed),
+        if *cells == 1 { "one cell".into() } else { format!("{cells} cells at once") },
+        memory::amount(*available),
+        if *cells == 1 { "" } else { " or fewer --threads" }
+    )]
+    Memory {
+        /// Bytes of all cells that run at once.
+        needed: u64,
+        /// The number of these cells.
+        cells: usize,
+        /// Bytes that the process can have.
+        available: u64,
+    },
     /// Something could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+/// The records of a run that is done, read without a lock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recalled<R> {
+    /// One record a cell.
+    pub records: Vec<R>,
+    /// The seconds that each cell took, if they are known.
+    pub seconds: Vec<Option<f64>>,
+    /// The part of these that each cell counted as spent on steps.
+    pub step_seconds: Vec<Option<f64>>,
+    /// Where each cell leaves its model.
+    pub models: Vec<PathBuf>,
+}
+
+/// The most memory that cells need which run at once: the sum of the largest, one a thread, and how
+/// many these are.
+pub fn memory_at_once<'a, C: Cell + 'a>(cells: impl Iterator<Item = &'a C>) -> (u64, usize) {
+    let mut sizes: Vec<u64> = cells.map(Cell::memory).collect();
+    sizes.sort_unstable_by_key(|&size| Reverse(size));
+    sizes.truncate(rayon::current_num_threads());
+    (sizes.iter().fold(0, |sum, &size| sum.saturating_add(size)), sizes.len())
 }
 
 /// What a run would find.
@@ -133,6 +172,10 @@ impl Store {
 
         let mut missing: Vec<usize> =
             (0..cells.len()).filter(|&i| first[i] == i && records[i].is_none()).collect();
+        let (needed, at_once) = memory_at_once(missing.iter().map(|&i| &cells[i]));
+        if let Some(available) = memory::available().filter(|&available| needed > available) {
+            return Err(RunError::Memory { needed, cells: at_once, available });
+        }
         // A long cell that is started last leaves all other threads idle.
         missing.sort_by_key(|&i| Reverse(cells[i].work()));
         let halt = AtomicBool::new(false);
@@ -208,6 +251,41 @@ impl Store {
         place.clear()?;
         self.times.append(&place.hash, context.seconds(), context.step_seconds())?;
         Ok(record)
+    }
+
+    /// The records of a run that is done, without a lock and without changing anything. A run that is
+    /// not done is [`StoreError::ReadOnly`].
+    pub fn recall<C: Cell>(
+        directory: &Path,
+        kind: &str,
+        config: &Value,
+        cells: &[C],
+    ) -> Result<Recalled<C::Record>, StoreError> {
+        let usable = store::usable(directory, kind, config, false)?;
+        let times = times::read(&directory.join(store::TIMES))?;
+        let mut found = Recalled {
+            records: Vec::with_capacity(cells.len()),
+            seconds: Vec::new(),
+            step_seconds: Vec::new(),
+            models: Vec::new(),
+        };
+        for cell in cells {
+            let place = Place::new(directory, kind, cell.key());
+            match cell::look(&place.record, "record", &place.key) {
+                Err(SealError::File(error)) => return Err(error.into()),
+                Ok(Some(record)) if usable => found.records.push(record),
+                _ => continue,
+            }
+            let time = times.get(&place.hash);
+            found.seconds.push(time.map(|time| time.seconds));
+            found.step_seconds.push(time.and_then(|time| time.steps));
+            found.models.push(place.model);
+        }
+        let (done, total) = (found.records.len(), cells.len());
+        if done < total {
+            return Err(StoreError::ReadOnly { directory: directory.to_owned(), done, total });
+        }
+        Ok(found)
     }
 
     /// What [`open`](Self::open) and [`run`](Self::run) would find, refusals included, without

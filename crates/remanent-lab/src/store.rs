@@ -88,6 +88,20 @@ pub enum StoreError {
         .0.display()
     )]
     InUse(PathBuf),
+    /// Cells are missing, and cannot be written.
+    #[error(
+        "{} is read-only, and {done} of {total} cells are done; choose another --out, or make it \
+         writable",
+        directory.display()
+    )]
+    ReadOnly {
+        /// The directory.
+        directory: PathBuf,
+        /// Cells with a record.
+        done: usize,
+        /// All cells.
+        total: usize,
+    },
     /// The operating system refused.
     #[error(transparent)]
     File(#[from] FileError),
@@ -229,6 +243,11 @@ impl Store {
     pub(crate) fn place<C: Cell>(&self, cell: &C) -> Place {
         Place::new(&self.directory, &self.kind, cell.key())
     }
+}
+
+/// Whether a directory is there in which no file can be made.
+pub fn is_read_only(directory: &Path) -> bool {
+    directory.is_dir() && atomic::is_read_only(directory)
 }
 
 /// Refuses a directory in which the run cannot be, as [`Store::open`] does, and changes nothing.
@@ -380,6 +399,7 @@ struct Lock(File);
 impl Lock {
     fn acquire(directory: &Path) -> Result<Self, StoreError> {
         let path = directory.join(LOCK);
+        atomic::check_target(&path)?;
         let file = OpenOptions::new()
             .write(true)
             .create(true)

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use common::{Ledger, config, files, list, open, toys};
-use remanent_lab::{Store, StoreError, Survey};
-use serde_json::json;
+use remanent_lab::{Cell, Context, RunError, Stopped, Store, StoreError, Survey};
+use serde_json::{Value, json};
 use tempfile::tempdir;
 
 fn refused(directory: &Path, fresh: bool) -> StoreError {
@@ -267,4 +267,76 @@ fn a_survey_counts_and_changes_nothing() {
     let fresh = Store::survey(&run, "toy", &config(), true, &twice).unwrap();
     assert_eq!((fresh.missing.len(), fresh.seconds.len()), (4, 8));
     assert_eq!(ledger.runs(), 0);
+}
+
+/// As a run in a directory that cannot be written: what is done is read, and nothing is changed.
+#[test]
+fn a_finished_run_is_read_without_a_lock() {
+    let directory = tempdir().unwrap();
+    let path = directory.path();
+    let ledger = Ledger::default();
+    let store = open(path);
+    let records = store.run(&toys(3, &ledger), &ledger, &ledger.interrupt).unwrap();
+    let before = files(path);
+    let recall = |seeds| Store::recall(path, "toy", &config(), &toys(seeds, &ledger));
+    let found = recall(3).unwrap();
+    assert_eq!(found.records, records);
+    assert!(found.seconds.iter().all(Option::is_some));
+    assert_eq!(found.models.len(), 3);
+    let error = recall(4).unwrap_err();
+    assert!(matches!(error, StoreError::ReadOnly { done: 3, total: 4, .. }), "{error}");
+    assert!(error.to_string().contains("is read-only, and 3 of 4 cells are done"), "{error}");
+    assert_eq!(files(path), before);
+    drop(store);
+    assert!(!remanent_lab::is_read_only(path));
+}
+
+/// A cell that nobody has the memory for.
+struct Vast;
+
+impl Cell for Vast {
+    type Record = u8;
+
+    fn key(&self) -> Value {
+        json!("vast")
+    }
+
+    fn work(&self) -> u64 {
+        1
+    }
+
+    fn memory(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn run(&self, _context: &mut Context<'_>) -> Result<u8, Stopped> {
+        unreachable!("it is refused before it starts")
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_cell_that_needs_more_memory_than_there_is_does_not_start() {
+    let directory = tempdir().unwrap();
+    let ledger = Ledger::default();
+    let store = Store::open(directory.path(), "toy", &config(), false).unwrap();
+    let error = store.run(&[Vast], &ledger, &ledger.interrupt).unwrap_err();
+    assert!(matches!(error, RunError::Memory { needed: u64::MAX, cells: 1, .. }), "{error}");
+    assert!(error.to_string().contains("needed for one cell, and"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_lock_and_the_times_are_no_links() {
+    for name in ["lock", "times.csv"] {
+        let directory = tempdir().unwrap();
+        let elsewhere = tempdir().unwrap();
+        drop(open(directory.path()));
+        let (path, target) = (directory.path().join(name), elsewhere.path().join("target"));
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        let error = Store::open(directory.path(), "toy", &config(), false).unwrap_err();
+        assert!(error.to_string().contains("symbolic link"), "{error}");
+        assert!(!target.exists());
+    }
 }

@@ -215,9 +215,12 @@ impl Parameters {
         if self.learner == Learner::Metaplasticity {
             if self.meta.len() != 1 && self.meta.len() != tasks {
                 let given = self.meta.len();
-                return Err(ParameterError::Other(format!(
-                    "meta has {given} values, but {tasks} tasks need one or {tasks}"
-                )));
+                let needed = if tasks == 1 {
+                    "one task needs one".into()
+                } else {
+                    format!("{tasks} tasks need one or {tasks}")
+                };
+                return Err(ParameterError::Other(format!("meta has {given} values, but {needed}")));
             }
             for &m in &self.meta {
                 factor("meta", m)?;

@@ -10,7 +10,10 @@ pub enum ParameterError {
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
     /// A list of the wrong length.
-    #[error("{name} has {given} values, but {tasks} tasks need {expected}")]
+    #[error(
+        "{name} has {given} values, but {} {expected}",
+        if *tasks == 1 { "one task needs".into() } else { format!("{tasks} tasks need") }
+    )]
     WrongLength {
         /// The parameter.
         name: &'static str,
@@ -87,7 +90,7 @@ pub fn spread(
             name,
             given: values.len(),
             tasks,
-            expected: if expected == 1 { "one".into() } else { format!("one or {expected}") },
+            expected: if expected <= 1 { "one".into() } else { format!("one or {expected}") },
         }),
     }
 }

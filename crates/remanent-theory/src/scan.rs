@@ -64,7 +64,7 @@ pub struct ScanAxis {
 }
 
 impl ScanAxis {
-    /// Reads a name like `alpha2` or `r0`.
+    /// Reads a name like `alpha2` or `r0`; `alpha.2`, as simulations call it, is `alpha2`.
     pub fn new(name: &str, values: Vec<f64>) -> Result<Self, ScanError> {
         let unknown = || ScanError::UnknownName(name.to_owned());
         let (quantity, rest) = [
@@ -76,14 +76,15 @@ impl ScanAxis {
         .into_iter()
         .find_map(|(word, q)| name.strip_prefix(word).map(|rest| (q, rest)))
         .ok_or_else(unknown)?;
-        let digits = rest.strip_prefix('_').unwrap_or(rest);
+        let digits = rest.strip_prefix(['_', '.']).unwrap_or(rest);
         let index = if rest.is_empty() {
             None
         } else {
             let number: usize = digits.parse().map_err(|_| unknown())?;
             Some(number.checked_sub(1).ok_or_else(unknown)?)
         };
-        Ok(Self { name: name.to_owned(), quantity, index, values })
+        let between = if quantity == Quantity::R0 { "_" } else { "" };
+        Ok(Self { name: name.replace('.', between), quantity, index, values })
     }
 
     /// Whether it sets everything again that another scan has set before, in a chain of so many tasks.

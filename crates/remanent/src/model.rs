@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use remanent_data::FileError;
+use remanent_data::files;
 use remanent_lab::found::FoundRun;
 use remanent_lab::sealed::SealError;
 use remanent_lab::{cell_name, training};
@@ -86,14 +86,14 @@ impl Model {
 
 /// The bytes of a file that the user has named.
 pub fn read_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
-    fs::read(path).map_err(|error| match error.kind() {
+    files::read_whole(path).map_err(|error| match error.cause.kind() {
         io::ErrorKind::NotFound => UsageError::new(format!(
             "there is no file or directory {}; give a model (.safetensors or .rbin) or a run \
              directory",
             path.display()
         ))
         .into(),
-        _ => FileError::new("read", path)(error).into(),
+        _ => error.into(),
     })
 }
 
@@ -141,12 +141,35 @@ pub struct Choice {
 /// Looks at a run directory.
 pub fn read_run(directory: &Path) -> anyhow::Result<FoundRun> {
     FoundRun::read(directory).map_err(|error| match error {
-        SealError::Missing(_) => anyhow!(
-            "{} is no run directory: it has no experiment.json; give the --out of a remanent train",
-            directory.display()
-        ),
+        SealError::Missing(_) => {
+            let shown = directory.display();
+            let cure = match runs_in(directory).as_slice() {
+                [] => "give the --out of remanent train or simulate".into(),
+                [one] => format!("the run in it is {one}"),
+                many => format!("the runs in it are {}: give one of them", many.join(", ")),
+            };
+            anyhow!("{shown} is no run directory: it has no experiment.json; {cure}")
+        }
         error => error.into(),
     })
+}
+
+/// The folders of a directory that are runs: `remanent reproduce` has one for each kind of cells, and
+/// runs/ has one for each configuration.
+fn runs_in(directory: &Path) -> Vec<String> {
+    const SHOWN: usize = 5;
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let folders = entries.map(|entry| entry.path());
+    let is_run = |path: &PathBuf| path.join("experiment.json").is_file();
+    let mut runs: Vec<String> =
+        folders.filter(is_run).map(|path| path.display().to_string()).collect();
+    runs.sort();
+    if runs.len() > SHOWN {
+        let more = runs.len() - SHOWN;
+        runs.truncate(SHOWN);
+        runs.push(format!("{more} more"));
+    }
+    runs
 }
 
 /// The file that is meant by a path: itself, or a model of a run directory, which is then said.

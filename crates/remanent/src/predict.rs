@@ -19,6 +19,7 @@ use remanent_plot::{Cell, Table};
 use serde_json::{Value, json};
 
 use crate::data;
+use crate::flags;
 use crate::model::{self, Choice, Model};
 use crate::output::{self, Format, Outcome, UsageError};
 
@@ -46,7 +47,7 @@ pub struct Predict {
     /// file with x and perhaps y
     data: String,
     /// Only the first so many images [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flags::size, allow_hyphen_values = true)]
     limit: Option<usize>,
     /// Whether labels are used that come with the images
     #[arg(long, value_enum, default_value_t)]
@@ -55,26 +56,26 @@ pub struct Predict {
     #[arg(long, value_parser = predictor_parser())]
     predictor: Option<Predictor>,
     /// Passes of mean_field, and networks of sampled
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 8, value_parser = flags::size, allow_hyphen_values = true)]
     draws: usize,
     /// What is printed on standard output
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// The images are of this task of the stream, from 1: its order of pixels, its classes
-    #[arg(long, value_name = "T", help_heading = "Task")]
+    #[arg(long, value_name = "T", help_heading = "Task", value_parser = flags::size, allow_hyphen_values = true)]
     task: Option<usize>,
     /// The stream that was learned, e.g. permuted:mnist:5 [default: the model's own]
     #[arg(long, requires = "task", help_heading = "Task")]
     stream: Option<String>,
     /// The seed that was trained with [default: the model's own, else 1]
-    #[arg(long, value_name = "S", help_heading = "Task")]
+    #[arg(long, value_name = "S", help_heading = "Task", value_parser = flags::seed, allow_hyphen_values = true)]
     seed: Option<u64>,
     /// The trial of the model, from 0; chooses the model of a run directory [default: the model's
     /// own, else 0]
-    #[arg(long, value_name = "N", help_heading = "Task")]
+    #[arg(long, value_name = "N", help_heading = "Task", value_parser = flags::count, allow_hyphen_values = true)]
     trial: Option<u32>,
     /// The case of a run directory that has several, from 1
-    #[arg(long, value_name = "K", help_heading = "Task")]
+    #[arg(long, value_name = "K", help_heading = "Task", value_parser = flags::size, allow_hyphen_values = true)]
     case: Option<usize>,
     /// Folder of the datasets [default: as in remanent data]
     #[arg(long, value_name = "DIR")]

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::data;
 use crate::experiment::{ExperimentArguments, Finished};
-use crate::flags::{put, put_count, put_list, put_text};
+use crate::flags::{self, put, put_count, put_list, put_name, put_text};
 use crate::output::{self, Format, Outcome, Output};
 
 const EXAMPLES: &str = "\
@@ -54,20 +54,20 @@ pub struct Train {
     #[arg(long, allow_hyphen_values = true)]
     epochs: Option<Values>,
     /// Images a step [default: 64]
-    #[arg(long)]
+    #[arg(long, value_parser = flags::count, allow_hyphen_values = true)]
     batch: Option<u32>,
     /// Learning rate [default: 0.01; 3 for metaplasticity as printed]
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, value_parser = flags::number, allow_hyphen_values = true)]
     lr: Option<f64>,
     /// Only the first so many training images of each task [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flags::count, allow_hyphen_values = true)]
     train_images: Option<u32>,
     /// Holds back the last so many training images and tests on them, not on the test set: what
     /// settings are to be chosen by
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flags::count, allow_hyphen_values = true)]
     validation: Option<u32>,
     /// Only the first so many test images of each task [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flags::count, allow_hyphen_values = true)]
     test_images: Option<u32>,
     /// relu or sign [default: relu]
     #[arg(long, help_heading = "Network")]
@@ -76,13 +76,13 @@ pub struct Train {
     #[arg(long, help_heading = "Network")]
     normalisation: Option<String>,
     /// Factor of the logits [default: 1]
-    #[arg(long, allow_hyphen_values = true, help_heading = "Network")]
+    #[arg(long, help_heading = "Network", value_parser = flags::number, allow_hyphen_values = true)]
     output_scale: Option<f64>,
     /// The factor of the logits is learned
     #[arg(long, help_heading = "Network")]
     learned_scale: bool,
     /// Standard deviation of the fields before learning [default: 1]
-    #[arg(long, allow_hyphen_values = true, help_heading = "Network")]
+    #[arg(long, help_heading = "Network", value_parser = flags::number, allow_hyphen_values = true)]
     spread: Option<f64>,
     /// beta of vcl, ewc and joint: 2 or 1,12.5 (one a task), tanh:A,DELTA,B, or epochs:1,2,...
     /// [default: tanh:10,0.1,2]
@@ -93,7 +93,7 @@ pub struct Train {
     #[arg(long, help_heading = "Learner")]
     anchor: Option<String>,
     /// Factor of that pull [default: 1]
-    #[arg(long, allow_hyphen_values = true, help_heading = "Learner")]
+    #[arg(long, help_heading = "Learner", value_parser = flags::number, allow_hyphen_values = true)]
     gamma: Option<f64>,
     /// Information of ewc: variance (the paper's appendix) or empirical (Kirkpatrick et al.)
     /// [default: variance]
@@ -113,7 +113,7 @@ pub struct Train {
     #[arg(long, value_name = "LIST", help_heading = "Measurements")]
     predictor: Option<String>,
     /// Passes of mean_field, and networks of sampled [default: 8]
-    #[arg(long, help_heading = "Measurements")]
+    #[arg(long, help_heading = "Measurements", value_parser = flags::count, allow_hyphen_values = true)]
     draws: Option<u32>,
     /// When accuracies are measured: after every epoch or every task [default: epoch]
     #[arg(long, help_heading = "Measurements")]
@@ -174,7 +174,7 @@ impl Train {
         let Some(finished) = self.experiment.run("train", &config, &trials, quiet)? else {
             return Ok(Outcome::Done);
         };
-        let directory = finished.directory.clone();
+        let (directory, is_read_only) = (finished.directory.clone(), finished.is_read_only);
         let reports = reports(&plan, &trainings, &materials, finished)?;
         let data = json(&reports);
         let named: Vec<(&str, &TrainingSummary)> =
@@ -182,7 +182,9 @@ impl Train {
         let figure = || training::figure(&named, plan.title.as_deref());
         let records: Vec<&[TrialRecord]> =
             reports.iter().map(|report| report.records.as_slice()).collect();
-        files::write(&directory, &data, &named, &records, &figure())?;
+        if !is_read_only {
+            files::write(&directory, &data, &named, &records, &figure())?;
+        }
         if self.tensorboard {
             files::write_events(&directory, &records)?;
             let folder = directory.join("tensorboard");
@@ -194,9 +196,9 @@ impl Train {
 
     fn flags(&self) -> toml::Table {
         let mut flags = toml::Table::new();
-        put_text(&mut flags, "stream", &self.stream);
-        put_text(&mut flags, "preset", &self.preset);
-        put_text(&mut flags, "learner", &self.learner);
+        put_name(&mut flags, "stream", &self.stream);
+        put_name(&mut flags, "preset", &self.preset);
+        put_name(&mut flags, "learner", &self.learner);
         put_list(&mut flags, "hidden", &self.hidden);
         put_list(&mut flags, "epochs", &self.epochs);
         put_count(&mut flags, "batch", self.batch);
@@ -204,24 +206,24 @@ impl Train {
         put_count(&mut flags, "train_images", self.train_images);
         put_count(&mut flags, "validation", self.validation);
         put_count(&mut flags, "test_images", self.test_images);
-        put_text(&mut flags, "activation", &self.activation);
-        put_text(&mut flags, "normalisation", &self.normalisation);
+        put_name(&mut flags, "activation", &self.activation);
+        put_name(&mut flags, "normalisation", &self.normalisation);
         put(&mut flags, "output_scale", self.output_scale);
         if self.learned_scale {
             flags.insert("learned_scale".into(), true.into());
         }
         put(&mut flags, "spread", self.spread);
         put_text(&mut flags, "beta_schedule", &self.beta_schedule);
-        put_text(&mut flags, "anchor", &self.anchor);
+        put_name(&mut flags, "anchor", &self.anchor);
         put(&mut flags, "gamma", self.gamma);
-        put_text(&mut flags, "fisher", &self.fisher);
-        put_text(&mut flags, "form", &self.form);
+        put_name(&mut flags, "fisher", &self.fisher);
+        put_name(&mut flags, "form", &self.form);
         put_list(&mut flags, "meta", &self.meta);
-        put_text(&mut flags, "optimizer", &self.optimizer);
-        put_text(&mut flags, "predictor", &self.predictor);
+        put_name(&mut flags, "optimizer", &self.optimizer);
+        put_name(&mut flags, "predictor", &self.predictor);
         put_count(&mut flags, "draws", self.draws);
-        put_text(&mut flags, "evaluate", &self.evaluate);
-        put_text(&mut flags, "ood", &self.ood);
+        put_name(&mut flags, "evaluate", &self.evaluate);
+        put_name(&mut flags, "ood", &self.ood);
         flags
     }
 }

@@ -165,7 +165,7 @@ impl<'a> Run<'a> {
     }
 
     fn complete(&mut self, context: &mut Context<'_>) -> Result<(), Stopped> {
-        if self.record.initial.scores.is_empty() {
+        if self.record.initial.scores.is_empty() && !context.is_probe() {
             let beta = self.trial.training.parameters.beta.at(0, 0, self.course.epochs()) as f32;
             self.course.trainer.network.set_beta(beta);
             self.record.initial = self.measure(0, context)?;

@@ -177,6 +177,8 @@ impl Training {
         if given != 1 && given != phases {
             let what = if joint {
                 "all tasks at once need one".into()
+            } else if tasks == 1 {
+                "one task needs one".into()
             } else {
                 format!("{tasks} tasks need one or {tasks}")
             };

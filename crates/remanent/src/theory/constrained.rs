@@ -10,7 +10,7 @@ use remanent_theory::single::SingleTask;
 use remanent_theory::solution::Solution;
 
 use super::chain::emit_chain;
-use super::{BranchArgument, PriorArgument, tables};
+use super::{BranchArgument, PriorArgument, check_tasks, tables};
 use crate::output::{Outcome, Output, conclude, usage};
 
 /// Solves the system whose self-overlap q_d is held at q-star.
@@ -51,6 +51,7 @@ impl Constrained {
     /// Runs it.
     pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
         self.output.check()?;
+        check_tasks(&self.alpha)?;
         if self.alpha.0.len() > 1 { self.run_chain(quiet) } else { self.run_single(quiet) }
     }
 

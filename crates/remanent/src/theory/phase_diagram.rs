@@ -8,7 +8,7 @@ use remanent_theory::phase::{PhaseDiagram, PhaseRow, phase_diagram};
 use remanent_theory::single::SingleTask;
 
 use super::PriorArgument;
-use crate::output::{Format, Outcome, Output, progress};
+use crate::output::{Format, Outcome, Output, progress, remark};
 
 /// Computes the spinodals, the crossing and the replicon lines over beta, and
 /// the critical point where the spinodals meet.
@@ -37,6 +37,17 @@ impl PhaseDiagramCommand {
         let diagram = phase_diagram(&task, &betas, &|| bar.inc(1))?;
         bar.finish_and_clear();
         self.output.emit(&diagram, |format| tables(&diagram, format), || figure(&diagram))?;
+        if diagram.critical_point.is_none() {
+            let folds = diagram.rows.iter().any(|row| row.good_from.is_some());
+            let where_ = if folds { "lies at a smaller beta" } else { "lies at a larger beta" };
+            remark(
+                quiet,
+                &format!(
+                    "note: no critical point between the given values of beta, it {where_}; give a \
+                     range around it, e.g. --beta 6:45:1"
+                ),
+            );
+        }
         Ok(Outcome::Done)
     }
 }
@@ -74,10 +85,9 @@ fn tables(diagram: &PhaseDiagram, format: Format) -> Vec<Table> {
     if format == Format::Csv {
         return vec![table];
     }
+    let Some(c) = diagram.critical_point else { return vec![table] };
     let mut critical = Table::new(["critical_alpha", "critical_beta"]);
-    if let Some(c) = diagram.critical_point {
-        critical.push(vec![Cell::Number(c.alpha), Cell::Number(c.beta)]);
-    }
+    critical.push(vec![Cell::Number(c.alpha), Cell::Number(c.beta)]);
     vec![table, critical]
 }
 

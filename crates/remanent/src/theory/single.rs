@@ -1,7 +1,7 @@
 //! `remanent theory single`.
 
 use clap::{Args, ValueEnum};
-use remanent_lab::lists::Values;
+use remanent_lab::lists::{self, Values};
 use remanent_plot::{Axis, Figure, Panel};
 use remanent_theory::parameters::Choice;
 use remanent_theory::single::SingleTask;
@@ -64,6 +64,9 @@ impl Single {
     /// Runs it.
     pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
         self.output.check()?;
+        let sizes = [("alpha", &self.alpha), ("beta", &self.beta)];
+        let sizes = sizes.map(|(name, list)| (name.to_owned(), list.0.len()));
+        lists::combinations("points", sizes.to_vec())?;
         let mut rows: Vec<Solution> = Vec::new();
         for beta in &self.beta.0 {
             let task = SingleTask::new(*beta)?.with_prior(self.prior.into());
