@@ -5,7 +5,10 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::config;
-use crate::reproduce::figures::{ensemble, one_task};
+use crate::reproduce::figures::{
+    bound, convergence_time, ensemble, error_curve, norm, one_task, order_parameters, overlap,
+    two_tasks,
+};
 use crate::reproduce::results::{Drawing, Judgement, Results};
 use crate::reproduce::study;
 
@@ -50,16 +53,16 @@ macro_rules! entry {
 }
 
 /// All figures, in the order of the report.
-pub static CATALOGUE: [Entry; 2] = [
-    // TODO entry!("1", "1", "expected log-likelihood and its upper bound", bound::Bound),
+pub static CATALOGUE: [Entry; 10] = [
+    entry!("1", "1", "expected log-likelihood and its upper bound", bound::Bound),
     entry!("2a", "2a", "learning curves of one task", one_task::OneTask),
-    // TODO entry!("2b", "2b", "error of the first of two unrelated tasks", two_tasks::FirstTask),
-    // TODO entry!("2c", "2b", "error of the second of two unrelated tasks", two_tasks::SecondTask),
-    // TODO entry!("2d", "2d", "overlap with what both teachers share", overlap::Overlap),
-    // TODO entry!("3a", "3a", "order parameters of the first task", order_parameters::OrderParameters),
-    // TODO entry!("3b", "3b", "error against α", error_curve::ErrorCurve),
-    // TODO entry!("3c", "3c", "convergence time", convergence_time::ConvergenceTime),
-    // TODO entry!("3d", "3d", "error against q_⋆", norm::Norm),
+    entry!("2b", "2b", "error of the first of two unrelated tasks", two_tasks::FirstTask),
+    entry!("2c", "2b", "error of the second of two unrelated tasks", two_tasks::SecondTask),
+    entry!("2d", "2d", "overlap with what both teachers share", overlap::Overlap),
+    entry!("3a", "3a", "order parameters of the first task", order_parameters::OrderParameters),
+    entry!("3b", "3b", "error against α", error_curve::ErrorCurve),
+    entry!("3c", "3c", "convergence time", convergence_time::ConvergenceTime),
+    entry!("3d", "3d", "error against q_⋆", norm::Norm),
     // TODO entry!("4a", "4a", "error of task 2 against α_2, γ = 1", data_of_task_two::Second),
     // TODO entry!("4b", "4a", "error of task 1 against α_2, γ = 1", data_of_task_two::First),
     // TODO entry!("4c", "4c", "error of task 2 against α_2, γ = 0.1", data_of_task_two::SecondWeakly),

@@ -173,7 +173,7 @@ impl Results {
             }
             Experiment::Convergence(studies) => {
                 for (study, trials) in studies.iter().zip(records.convergence.chunks(seeds)) {
-                    let summary = convergence::summarise(study.alpha(), trials);
+                    let summary = convergence::summarise(study, trials);
                     results.convergence.extend(summary.map(|summary| Converged {
                         summary,
                         trials: trials.to_vec(),

@@ -70,7 +70,7 @@ impl ConvergenceTime {
         let rows: Vec<_> = studies
             .iter()
             .zip(finished.records.chunks(plan.seeds))
-            .filter_map(|(study, records)| convergence::summarise(study.alpha(), records))
+            .filter_map(|(study, records)| convergence::summarise(study, records))
             .collect();
         let seconds: Option<f64> = finished.seconds.iter().copied().sum();
         self.output.emit(
