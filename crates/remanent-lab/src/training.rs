@@ -27,4 +27,5 @@ pub use history::{EpochRow, PhaseEnd, TrialRecord};
 pub use material::{Material, MaterialError, digests};
 pub use presets::{PRESETS, Preset};
 pub use summary::{EpochSummary, Mean, PredictorSummary, TrainingSummary, summarise};
+pub(crate) use summary::{accuracies, forgetting, plasticity};
 pub use tables::{accuracy_table, epoch_table, matrix_table, summary_table};

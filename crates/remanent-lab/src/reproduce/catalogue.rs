@@ -6,8 +6,9 @@ use thiserror::Error;
 
 use crate::config;
 use crate::reproduce::figures::{
-    bound, convergence_time, ensemble, error_curve, norm, one_task, order_parameters, overlap,
-    two_tasks,
+    binary, bound, chain_of_tasks, convergence_time, data_of_task_two, ensemble, error_curve,
+    gamma, limit, norm, one_task, order_parameters, overlap, permuted, phases, prior, sequences,
+    time_course, two_tasks, uncertainty,
 };
 use crate::reproduce::results::{Drawing, Judgement, Results};
 use crate::reproduce::study;
@@ -53,7 +54,7 @@ macro_rules! entry {
 }
 
 /// All figures, in the order of the report.
-pub static CATALOGUE: [Entry; 10] = [
+pub static CATALOGUE: [Entry; 26] = [
     entry!("1", "1", "expected log-likelihood and its upper bound", bound::Bound),
     entry!("2a", "2a", "learning curves of one task", one_task::OneTask),
     entry!("2b", "2b", "error of the first of two unrelated tasks", two_tasks::FirstTask),
@@ -63,23 +64,23 @@ pub static CATALOGUE: [Entry; 10] = [
     entry!("3b", "3b", "error against α", error_curve::ErrorCurve),
     entry!("3c", "3c", "convergence time", convergence_time::ConvergenceTime),
     entry!("3d", "3d", "error against q_⋆", norm::Norm),
-    // TODO entry!("4a", "4a", "error of task 2 against α_2, γ = 1", data_of_task_two::Second),
-    // TODO entry!("4b", "4a", "error of task 1 against α_2, γ = 1", data_of_task_two::First),
-    // TODO entry!("4c", "4c", "error of task 2 against α_2, γ = 0.1", data_of_task_two::SecondWeakly),
-    // TODO entry!("4d", "4c", "error of task 1 against α_2, γ = 0.1", data_of_task_two::FirstWeakly),
-    // TODO entry!("5a", "5a", "time course, r_0 = 0.6, α = 3 and 3", time_course::TimeCourse),
-    // TODO entry!("5b", "5b", "time course, r_0 = 0.5, α = 4 and 3", time_course::TimeCourse),
-    // TODO entry!("6", "6", "MNIST and Fashion-MNIST, both orders", sequences::Sequences),
-    // TODO entry!("7a", "7a", "permuted MNIST, variational continual learning", permuted::Variational),
-    // TODO entry!("7b", "7b", "permuted MNIST, metaplasticity", permuted::Metaplasticity),
-    // TODO entry!("8", "7a", "uncertainty of each layer", uncertainty::Uncertainty),
-    // TODO entry!("B1", "B1", "branches and phase diagram", phases::Phases),
-    // TODO entry!("B2", "B2", "forgetting over ten tasks", chain_of_tasks::ChainOfTasks),
-    // TODO entry!("B3", "B3", "how strongly to protect the old task", gamma::Gamma),
+    entry!("4a", "4a", "error of task 2 against α_2, γ = 1", data_of_task_two::Second),
+    entry!("4b", "4a", "error of task 1 against α_2, γ = 1", data_of_task_two::First),
+    entry!("4c", "4c", "error of task 2 against α_2, γ = 0.1", data_of_task_two::SecondWeakly),
+    entry!("4d", "4c", "error of task 1 against α_2, γ = 0.1", data_of_task_two::FirstWeakly),
+    entry!("5a", "5a", "time course, r_0 = 0.6, α = 3 and 3", time_course::TimeCourse),
+    entry!("5b", "5b", "time course, r_0 = 0.5, α = 4 and 3", time_course::TimeCourse),
+    entry!("6", "6", "MNIST and Fashion-MNIST, both orders", sequences::Sequences),
+    entry!("7a", "7a", "permuted MNIST, variational continual learning", permuted::Variational),
+    entry!("7b", "7b", "permuted MNIST, metaplasticity", permuted::Metaplasticity),
+    entry!("8", "7a", "uncertainty of each layer", uncertainty::Uncertainty),
+    entry!("B1", "B1", "branches and phase diagram", phases::Phases),
+    entry!("B2", "B2", "forgetting over ten tasks", chain_of_tasks::ChainOfTasks),
+    entry!("B3", "B3", "how strongly to protect the old task", gamma::Gamma),
     entry!("B4", "B4", "the theory's own ensemble, sampled", ensemble::Ensemble),
-    // TODO entry!("B5", "B5", "binary networks of every learner", binary::Binary),
-    // TODO entry!("B6", "B6", "a uniform prior for the first task", prior::Prior),
-    // TODO entry!("B7", "B7", "the limit of low temperature", limit::Limit),
+    entry!("B5", "B5", "binary networks of every learner", binary::Binary),
+    entry!("B6", "B6", "a uniform prior for the first task", prior::Prior),
+    entry!("B7", "B7", "the limit of low temperature", limit::Limit),
 ];
 
 /// No such figure.
