@@ -5,7 +5,9 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::config;
-use crate::reproduce::figures::{ensemble, one_task};
+use crate::reproduce::figures::{
+    binary, chain_of_tasks, ensemble, gamma, limit, one_task, phases, prior,
+};
 use crate::reproduce::results::{Drawing, Judgement, Results};
 use crate::reproduce::study;
 
@@ -50,7 +52,7 @@ macro_rules! entry {
 }
 
 /// All figures, in the order of the report.
-pub static CATALOGUE: [Entry; 2] = [
+pub static CATALOGUE: [Entry; 8] = [
     // TODO entry!("1", "1", "expected log-likelihood and its upper bound", bound::Bound),
     entry!("2a", "2a", "learning curves of one task", one_task::OneTask),
     // TODO entry!("2b", "2b", "error of the first of two unrelated tasks", two_tasks::FirstTask),
@@ -70,13 +72,13 @@ pub static CATALOGUE: [Entry; 2] = [
     // TODO entry!("7a", "7a", "permuted MNIST, variational continual learning", permuted::Variational),
     // TODO entry!("7b", "7b", "permuted MNIST, metaplasticity", permuted::Metaplasticity),
     // TODO entry!("8", "7a", "uncertainty of each layer", uncertainty::Uncertainty),
-    // TODO entry!("B1", "B1", "branches and phase diagram", phases::Phases),
-    // TODO entry!("B2", "B2", "forgetting over ten tasks", chain_of_tasks::ChainOfTasks),
-    // TODO entry!("B3", "B3", "how strongly to protect the old task", gamma::Gamma),
+    entry!("B1", "B1", "branches and phase diagram", phases::Phases),
+    entry!("B2", "B2", "forgetting over ten tasks", chain_of_tasks::ChainOfTasks),
+    entry!("B3", "B3", "how strongly to protect the old task", gamma::Gamma),
     entry!("B4", "B4", "the theory's own ensemble, sampled", ensemble::Ensemble),
-    // TODO entry!("B5", "B5", "binary networks of every learner", binary::Binary),
-    // TODO entry!("B6", "B6", "a uniform prior for the first task", prior::Prior),
-    // TODO entry!("B7", "B7", "the limit of low temperature", limit::Limit),
+    entry!("B5", "B5", "binary networks of every learner", binary::Binary),
+    entry!("B6", "B6", "a uniform prior for the first task", prior::Prior),
+    entry!("B7", "B7", "the limit of low temperature", limit::Limit),
 ];
 
 /// No such figure.
