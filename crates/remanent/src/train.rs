@@ -118,7 +118,7 @@ pub struct Train {
     /// When accuracies are measured: after every epoch or every task [default: epoch]
     #[arg(long, help_heading = "Measurements")]
     evaluate: Option<String>,
-    /// A dataset that no task has, to be told from the tasks by confidence
+    /// A dataset that no task has, to be told from the tasks by confidence; none for no such test
     #[arg(long, value_name = "DATASET", help_heading = "Measurements")]
     ood: Option<String>,
     /// Also writes event files for TensorBoard into DIR/tensorboard

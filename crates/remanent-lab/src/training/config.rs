@@ -154,7 +154,8 @@ impl Training {
             list => list,
         };
         let every_epoch = values::word(table, "evaluate", &["epoch", "task"])? != Some("task");
-        let ood = table.get("ood").and_then(toml::Value::as_str).map(str::to_owned);
+        // A word, so that one table can take back what another says.
+        let ood = table.get("ood").and_then(toml::Value::as_str).filter(|name| *name != "none");
         Ok(Self {
             stream: written_out(stream)?,
             train_images: values::count(table, "train_images")?,
@@ -165,7 +166,7 @@ impl Training {
             predictors,
             draws,
             every_epoch,
-            ood,
+            ood: ood.map(str::to_owned),
         })
     }
 
