@@ -136,6 +136,7 @@ impl<'a> Context<'a> {
             Ok(found) => {
                 let (seconds, state) = found?;
                 self.seconds_before = seconds;
+                self.watcher.continued(seconds);
                 Some(state)
             }
             Err(error) => {
@@ -186,6 +187,7 @@ impl<'a> Context<'a> {
         match found {
             Ok(([seconds, steps], state, tensors)) => {
                 (self.seconds_before, self.step_seconds) = (seconds, steps);
+                self.watcher.continued(seconds);
                 Some((state, tensors))
             }
             Err(reason) => {

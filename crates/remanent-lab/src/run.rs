@@ -27,6 +27,9 @@ pub trait Watcher: Sync {
     fn advance(&self, units: u64);
     /// Something the user should know.
     fn notice(&self, text: &str);
+    /// A cell was not begun anew: it continues from its checkpoint, which was written after so
+    /// many seconds of its computation.
+    fn continued(&self, _seconds: f64) {}
 }
 
 /// A watcher that does not care.

@@ -84,10 +84,15 @@ fn parse(text: &str) -> HashMap<String, Time> {
         .filter_map(|(hash, times)| {
             // Files of earlier versions have one number.
             let (seconds, steps) = times.split_once(',').unwrap_or((times, ""));
-            let steps = if steps.is_empty() { None } else { Some(steps.parse().ok()?) };
-            Some((hash.to_owned(), Time { seconds: seconds.parse().ok()?, steps }))
+            let steps = if steps.is_empty() { None } else { Some(time(steps)?) };
+            Some((hash.to_owned(), Time { seconds: time(seconds)?, steps }))
         })
         .collect()
+}
+
+/// A number of seconds. Rust reads `NaN`, `inf` and `-1` as numbers as well; no cell takes that long.
+fn time(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0)
 }
 
 #[cfg(test)]
@@ -115,5 +120,12 @@ mod tests {
         assert_eq!(seconds.len(), 2);
         assert_eq!((seconds["a"].seconds, seconds["c"].seconds), (2.5, 3.0));
         assert_eq!(parse("d,4.5\n")["d"], Time { seconds: 4.5, steps: None });
+    }
+
+    #[test]
+    fn what_is_no_time_is_not_read() {
+        for times in ["NaN", "inf", "-1", "1e999", "1,NaN", "1,-2", "1,2,3", ""] {
+            assert_eq!(parse(&format!("d,{times}\n")).get("d"), None, "{times}");
+        }
     }
 }
