@@ -2,7 +2,7 @@
 //!
 //! A case begins with a small run that is in order and gets one to four settings on top of it, as flags,
 //! as `--set`, or in a TOML file. The program must end by itself with exit code 0, 1 or 2 within
-//! twenty seconds and without a panic; what it refuses it must explain with the name of a setting; and what it
+//! twenty seconds and without a panic; what it refuses it must explain with the name of a setting or its value; and what it
 //! prints as JSON must be JSON. A setting that only asks for much work is tried with `--dry-run`.
 
 use std::fs;
@@ -391,9 +391,14 @@ fn one(command: &Command, random: &mut Random) -> (Ended, Option<String>) {
     let mut arguments = words(command.base);
     let mut names: Vec<&str> =
         arguments.iter().filter_map(|word| word.strip_prefix("--")).map(leak).collect();
-    let (mut is_large, mut file) = (false, String::new());
-    for _ in 0..1 + random.below(4) {
-        let (name, value, large) = choose(command, random);
+    let (mut is_large, mut file, mut given) = (false, String::new(), Vec::new());
+    // All in order, one absurd, or any.
+    let absurd = *random.pick(&[0.0, 0.0, 1.0, 1.0, 0.4]);
+    let settings = if absurd == 1.0 { 1 } else { 1 + random.below(4) };
+    for _ in 0..settings {
+        let (name, value, large) = choose(command, absurd, random);
+        given.push(value.clone());
+        take(&mut arguments, name);
         is_large |= large;
         names.push(name);
         // Twice the same flag is a mistake as any other.
@@ -423,7 +428,7 @@ fn one(command: &Command, random: &mut Random) -> (Ended, Option<String>) {
         arguments.extend(words("--format json"));
     }
     let ended = program::run(directory.path(), &arguments, Some(MEMORY), TIME);
-    let wrong = judge(&ended, &names, &arguments);
+    let wrong = judge(&ended, &names, &given, &arguments);
     let wrong = wrong.map(|wrong| {
         let shown: Vec<String> = arguments.iter().map(|word| format!("{word:.60?}")).collect();
         let said: String = ended.stderr.replace('\n', " ").chars().take(300).collect();
@@ -438,8 +443,15 @@ fn leak(name: &str) -> &'static str {
     all.map(|setting| setting.0).find(|known| *known == name).unwrap_or("dry-run")
 }
 
+/// Takes a flag and its value out of a command line, for another value to take its place.
+fn take(arguments: &mut Vec<String>, name: &str) {
+    if let Some(at) = arguments.iter().position(|word| word.strip_prefix("--") == Some(name)) {
+        arguments.drain(at..at + 2);
+    }
+}
+
 /// A setting, its value, and whether that may ask for much work.
-fn choose(command: &Command, random: &mut Random) -> (&'static str, String, bool) {
+fn choose(command: &Command, absurd: f64, random: &mut Random) -> (&'static str, String, bool) {
     let mut settings: Vec<&Setting> = command.settings.iter().collect();
     if command.is_experiment {
         settings.extend(&EXPERIMENT);
@@ -449,9 +461,9 @@ fn choose(command: &Command, random: &mut Random) -> (&'static str, String, bool
     }
     let (name, values, work) = random.pick(&settings);
     let value = match random.uniform() {
-        u if u < 0.55 => (*random.pick(values)).to_owned(),
-        u if u < 0.85 => (*random.pick(&ABSURD)).to_owned(),
-        u if u < 0.95 => (*random.pick(&HUGE)).to_owned(),
+        u if u >= absurd => (*random.pick(values)).to_owned(),
+        _ if random.chance(0.7) => (*random.pick(&ABSURD)).to_owned(),
+        _ if random.chance(0.8) => (*random.pick(&HUGE)).to_owned(),
         _ => random.pick(&["9", "x", "1,"]).repeat(5000),
     };
     let is_large = *work && !values.contains(&value.as_str());
@@ -465,7 +477,7 @@ fn line(name: &str, value: &str, random: &mut Random) -> String {
 }
 
 /// What is wrong, if anything.
-fn judge(ended: &Ended, names: &[&str], arguments: &[String]) -> Option<String> {
+fn judge(ended: &Ended, names: &[&str], given: &[String], arguments: &[String]) -> Option<String> {
     if ended.is_late {
         return Some("takes more than twenty seconds".into());
     }
@@ -483,7 +495,13 @@ fn judge(ended: &Ended, names: &[&str], arguments: &[String]) -> Option<String> 
         Some(2) => {
             let said = ended.stderr.to_lowercase().replace('_', "-");
             let named = names.iter().any(|name| said.contains(*name));
-            (!named).then(|| "is refused without the name of a setting".into())
+            // A path or a word that is named is as good.
+            let is_quoted = |value: &String| {
+                let value = value.trim().to_lowercase().replace('_', "-");
+                value.len() >= 3 && said.contains(&value)
+            };
+            (!named && !given.iter().any(is_quoted))
+                .then(|| "is refused without the name of a setting or its value".into())
         }
         _ => Some(format!("ends with {}", ended.status)),
     }

@@ -4,7 +4,7 @@
 //!
 //! A second process, the worker, does the loading, so that an abort, an overflowing stack or a loader
 //! that never ends cost one case and not the campaign. It says on standard output what it begins and
-//! how that ended. Its allocator refuses what is beyond the bound, which ends it.
+//! how that ended. Its allocator counts, and refuses four times the bound, which ends it.
 //!
 //! Files that only commands of the program read are given to the program.
 
@@ -33,6 +33,9 @@ const MEMORY: usize = 64 << 20;
 /// The same for the program, whose threads reserve memory that they do not use.
 const PROGRAM_MEMORY: u64 = 4 << 30;
 const PROGRAM_TIME: Duration = Duration::from_secs(20);
+/// The word of the worker for a loader that asks for too much memory, after which another worker goes
+/// on: the most memory that a process had in use never falls.
+const GREEDY: &str = "memory";
 /// The program is asked in one of so many cases.
 const PROGRAM_EVERY: u32 = 20;
 
@@ -142,6 +145,9 @@ fn supervise(seed: u64, first: u32, step: u32, count: u32, record: Record<'_>) {
                 Found::Done { outcome, seconds, detail } => {
                     record(case, place, &outcome, seconds, &detail);
                     case += step;
+                    if outcome == GREEDY {
+                        break;
+                    }
                 }
                 // Other work on the machine may be the reason: what hangs does so twice.
                 Found::Late if again != Some(case) => {
@@ -271,9 +277,15 @@ fn load(loader: &Loader, bytes: &[u8], folder: &Path, wanted: &str) -> String {
             *text = info.to_string();
         }
     }));
-    ALLOCATOR.set_limit(ALLOCATOR.allocated() + MEMORY).expect("is above what is in use");
+    let (before, most) = (ALLOCATOR.allocated(), ALLOCATOR.max_allocated());
+    ALLOCATOR.set_limit(before + 4 * MEMORY).expect("is above what is in use");
     let found = panic::catch_unwind(AssertUnwindSafe(|| (loader.load)(bytes, folder)));
     ALLOCATOR.set_limit(usize::MAX).expect("is above what is in use");
+    // The most of all times: it says something of this case only if this case has raised it.
+    let now = ALLOCATOR.max_allocated();
+    if now > most && now > before + MEMORY {
+        return format!("{GREEDY} asks for {} MiB", (now - before) >> 20);
+    }
     match found {
         Err(_) => format!("panic {}", PANIC.lock().map(|text| text.clone()).unwrap_or_default()),
         Ok(Err(message)) if message.is_empty() => "silent error without a message".into(),
@@ -299,7 +311,8 @@ fn ask_program(seed: u64, count: u32, record: Record<'_>) {
         let ended = program::run(root, &words(command), None, Duration::from_secs(300));
         assert_eq!(ended.code, Some(0), "{command}: {}", ended.stderr);
     }
-    let record_of_run = fs::read(find(root, "run/records/*")).expect("is there");
+    let record_path = find(root, "run/records/*");
+    let record_of_run = fs::read(&record_path).expect("is there");
     for case in 0..count {
         let (place, (_, file, command)) = (
             LOADERS.len() + case as usize % COMMANDS.len(),
@@ -318,8 +331,7 @@ fn ask_program(seed: u64, count: u32, record: Record<'_>) {
         let (outcome, detail) = match ended.code {
             _ if ended.is_late => ("hang", String::new()),
             Some(0) if command == TRAIN => {
-                let is_same =
-                    fs::read(find(root, "run/records/*")).ok() == Some(record_of_run.clone());
+                let is_same = fs::read(&record_path).is_ok_and(|bytes| bytes == record_of_run);
                 if is_same { ("same", String::new()) } else { ("changed", "the record".into()) }
             }
             Some(0) if damaged == whole => ("same", String::new()),

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 use std::fs;
-use std::io::{Cursor, Write};
+use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -29,8 +29,8 @@ use remanent_network::model;
 use remanent_network::network::{Network, Weights};
 use remanent_network::tensors::{Arrays, Tensors};
 use serde_json::{Value, json};
-use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
+use zip::{ZipArchive, ZipWriter};
 
 /// A loader.
 pub struct Loader {
@@ -45,7 +45,7 @@ pub struct Loader {
 }
 
 /// All loaders.
-pub const LOADERS: [Loader; 24] = [
+pub const LOADERS: [Loader; 25] = [
     Loader {
         name: "record",
         promises: true,
@@ -126,7 +126,18 @@ pub const LOADERS: [Loader; 24] = [
         load: found_load,
     },
     Loader { name: "npz", promises: false, example: |_| npz_example(), load: npz_load },
-    Loader { name: "npy in an npz", promises: false, example: |_| npy_example(), load: npy_load },
+    Loader {
+        name: "npy of images in an npz",
+        promises: false,
+        example: |_| npy_example("x.npy"),
+        load: |b, f| npy_load(b, f, "x.npy"),
+    },
+    Loader {
+        name: "npy of labels in an npz",
+        promises: false,
+        example: |_| npy_example("y.npy"),
+        load: |b, f| npy_load(b, f, "y.npy"),
+    },
     Loader {
         name: "images to be asked about",
         promises: false,
@@ -426,21 +437,22 @@ fn npz_load(bytes: &[u8], folder: &Path) -> Result<String, String> {
     Ok(format!("{data:?}"))
 }
 
-/// The array y of the example.
-fn npy_example() -> Vec<u8> {
-    let mut archive = zip::ZipArchive::new(Cursor::new(npz_example())).expect("is a zip");
+/// An array of the example.
+fn npy_example(name: &str) -> Vec<u8> {
+    let mut archive = ZipArchive::new(Cursor::new(npz_example())).expect("is a zip");
     let mut bytes = Vec::new();
-    let mut entry = archive.by_name("y.npy").expect("is there");
-    std::io::Read::read_to_end(&mut entry, &mut bytes).expect("can be read");
+    let mut entry = archive.by_name(name).expect("is there");
+    entry.read_to_end(&mut bytes).expect("can be read");
     bytes
 }
 
-/// The array as x and as y of an archive whose checksums are right.
-fn npy_load(bytes: &[u8], folder: &Path) -> Result<String, String> {
+/// The example with one array replaced; the checksums of the archive are right.
+fn npy_load(bytes: &[u8], folder: &Path, replaced: &str) -> Result<String, String> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for name in ["x.npy", "y.npy"] {
         zip.start_file(name, SimpleFileOptions::default()).map_err(text)?;
-        zip.write_all(bytes).map_err(text)?;
+        let whole = npy_example(name);
+        zip.write_all(if name == replaced { bytes } else { &whole }).map_err(text)?;
     }
     npz_load(&zip.finish().map_err(text)?.into_inner(), folder)
 }
