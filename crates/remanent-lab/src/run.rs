@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rayon::iter::{ParallelBridge, ParallelIterator};
+use rayon::iter::{IntoParallelRefIterator, ParallelBridge, ParallelIterator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
@@ -176,13 +176,15 @@ impl Store {
         let mut survey = Survey { missing: Vec::new(), seconds: vec![None; cells.len()] };
         let usable = store::usable(directory, kind, config, fresh)?;
         let times = times::read(&directory.join(store::TIMES))?;
+        // A million cells are a lawful question.
         let places: Vec<Place> =
-            cells.iter().map(|cell| Place::new(directory, kind, cell.key())).collect();
+            cells.par_iter().map(|cell| Place::new(directory, kind, cell.key())).collect();
         let first = first_of_equals(&places);
         for (i, place) in places.iter().enumerate() {
-            let found = match cell::look::<C::Record>(&place.record, "record", &place.key) {
-                Err(SealError::File(error)) => return Err(error.into()),
-                found => usable && matches!(found, Ok(Some(_))),
+            let look = || cell::look::<C::Record>(&place.record, "record", &place.key);
+            let found = match usable.then(look) {
+                Some(Err(SealError::File(error))) => return Err(error.into()),
+                found => matches!(found, Some(Ok(Some(_)))),
             };
             if found {
                 survey.seconds[i] = times.get(&place.hash).map(|time| time.seconds);

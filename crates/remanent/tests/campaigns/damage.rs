@@ -367,15 +367,9 @@ fn find(root: &Path, file: &str) -> std::path::PathBuf {
 pub fn write_examples(directory: &Path) -> std::io::Result<()> {
     let folder = TempDir::new()?;
     for loader in &LOADERS {
-        let place = directory.join(target(loader.name));
+        let place = directory.join(loader.target());
         fs::create_dir_all(&place)?;
         fs::write(place.join("example"), (loader.example)(folder.path()))?;
     }
     Ok(())
-}
-
-/// The name of a loader as that of a target of cargo-fuzz.
-fn target(name: &str) -> String {
-    let letters = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == ' ' || *c == '.');
-    letters.collect::<String>().replace([' ', '.'], "_").to_lowercase()
 }

@@ -26,68 +26,68 @@ const CONTINUES: &str = "a cell continues from its checkpoint";
 /// Longest time of a run that is not killed.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Kinds of runs and their command lines.
+/// Kinds of runs and their command lines; the slow ones come last, where the small version does not get.
 const KINDS: [(&str, &str); 18] = [
     (
         "simulate, sgd",
         "simulate --n 300 --alpha 2,2 --r0 0.5 --learner sgd --epochs 150,150 --seeds 3 --out run --format csv",
     ),
     (
-        "simulate, sgd, scan",
-        "simulate --n 200 --alpha 1 --learner sgd --epochs 100 --scan gamma=0,1 --seeds 3 --out run --format csv",
-    ),
-    (
-        "simulate, gd",
-        "simulate --n 400 --alpha 1,2 --r0 0.3 --learner gd --optimizer adam --epochs 300 --seeds 3 --out run --format csv",
-    ),
-    (
-        "simulate, slow-sgd",
-        "simulate --n 250 --alpha 2 --learner slow-sgd --seeds 3 --out run --format csv",
+        "train, vcl",
+        "train --stream permuted:digits:2 --hidden 60 --epochs 4 --draws 1 --evaluate task --seeds 2 --out run",
     ),
     (
         "simulate, boltzmann",
         "simulate --n 100 --alpha 0.5,0.5 --r0 0.5 --learner boltzmann --beta 5 --warmup 100 --sweeps 300 --seeds 3 --out run --format csv",
     ),
-    ("simulate bound", "simulate bound --epochs 100 --seeds 4 --out run --format csv"),
-    (
-        "simulate convergence-time",
-        "simulate convergence-time --alpha 2 --n 200 --epochs 3000 --seeds 3 --out run --format csv",
-    ),
-    (
-        "train, vcl",
-        "train --stream permuted:digits:2 --hidden 60 --epochs 4 --draws 1 --evaluate task --seeds 2 --out run",
-    ),
-    (
-        "train, vcl, both anchors",
-        "train --stream permuted:digits:2 --hidden 60,60 --epochs 3 --draws 1 --anchor both --gamma 0.1 --learned-scale --seeds 2 --out run",
-    ),
-    (
-        "train, remanent",
-        "train --stream permuted:digits:2 --preset remanent --hidden 60 --epochs 3 --draws 1 --evaluate task --seeds 2 --out run",
-    ),
     (
         "train, ewc",
         "train --stream permuted:digits:2 --preset kirkpatrick --hidden 60 --epochs 4 --draws 1 --evaluate task --seeds 2 --out run",
     ),
+    ("reproduce, simulation", "reproduce 1 2a --quick --seeds 2 --keep kept"),
     (
-        "train, metaplasticity",
-        "train --stream permuted:digits:2 --learner metaplasticity --lr 0.1 --hidden 60 --epochs 4 --draws 1 --evaluate task --seeds 2 --out run",
+        "simulate, slow-sgd",
+        "simulate --n 250 --alpha 2 --learner slow-sgd --seeds 3 --out run --format csv",
     ),
     (
         "train, metaplasticity of 2021",
         "train --stream permuted:digits:2 --preset metaplasticity-2021 --batch 32 --hidden 60 --epochs 3 --draws 1 --evaluate task --seeds 2 --out run",
     ),
     (
+        "simulate convergence-time",
+        "simulate convergence-time --alpha 2 --n 200 --epochs 3000 --seeds 3 --out run --format csv",
+    ),
+    (
         "train, ste",
         "train --stream split:digits:5 --learner ste --hidden 60 --epochs 6 --draws 1 --evaluate task --seeds 2 --tensorboard --out run",
     ),
     (
+        "simulate, gd",
+        "simulate --n 400 --alpha 1,2 --r0 0.3 --learner gd --optimizer adam --epochs 300 --seeds 3 --out run --format csv",
+    ),
+    ("simulate bound", "simulate bound --epochs 100 --seeds 4 --out run --format csv"),
+    (
         "train, joint",
         "train --stream permuted:digits:2 --learner joint --hidden 60 --epochs 4 --draws 1 --evaluate task --seeds 2 --out run",
     ),
-    ("reproduce, simulation", "reproduce 1 2a --quick --seeds 2 --keep kept"),
-    ("reproduce, training", "reproduce 7a --quick --seeds 1 --keep kept"),
-    ("reproduce, theory", "reproduce B7 --quick --keep kept"),
+    (
+        "train, remanent",
+        "train --stream permuted:digits:2 --preset remanent --hidden 60 --epochs 3 --draws 1 --evaluate task --seeds 2 --out run",
+    ),
+    (
+        "simulate, sgd, scan",
+        "simulate --n 200 --alpha 1 --learner sgd --epochs 100 --scan gamma=0,1 --seeds 3 --out run --format csv",
+    ),
+    (
+        "train, metaplasticity",
+        "train --stream permuted:digits:2 --learner metaplasticity --lr 0.1 --hidden 60 --epochs 4 --draws 1 --evaluate task --seeds 2 --out run",
+    ),
+    (
+        "train, vcl, both anchors",
+        "train --stream permuted:digits:2 --hidden 60,60 --epochs 3 --draws 1 --anchor both --gamma 0.1 --learned-scale --seeds 2 --out run",
+    ),
+    ("reproduce, training", "reproduce 8 --quick --seeds 1 --keep kept"),
+    ("reproduce, theory and simulation", "reproduce 3d --quick --seeds 1 --keep kept"),
 ];
 
 /// What happened to one kind.

@@ -44,6 +44,14 @@ pub struct Loader {
     pub load: fn(&[u8], &Path) -> Result<String, String>,
 }
 
+impl Loader {
+    /// Its name as that of a target of cargo-fuzz.
+    pub fn target(&self) -> String {
+        let letters = self.name.chars().filter(|c| c.is_ascii_alphanumeric() || " .".contains(*c));
+        letters.collect::<String>().replace([' ', '.'], "_").to_lowercase()
+    }
+}
+
 /// All loaders.
 pub const LOADERS: [Loader; 25] = [
     Loader {
@@ -65,12 +73,7 @@ pub const LOADERS: [Loader; 25] = [
         load: arrays_load,
     },
     Loader { name: "model", promises: true, example: model_example, load: model_load },
-    Loader {
-        name: "model, note with a new checksum",
-        promises: false,
-        example: note_example,
-        load: note_load,
-    },
+    Loader { name: "model, new checksum", promises: false, example: note_example, load: note_load },
     Loader {
         name: "packed model",
         promises: true,
@@ -78,7 +81,7 @@ pub const LOADERS: [Loader; 25] = [
         load: packed_load,
     },
     Loader {
-        name: "packed model with a new checksum",
+        name: "packed model, new checksum",
         promises: false,
         example: |_| packed_example(),
         load: packed_resealed,
@@ -102,13 +105,13 @@ pub const LOADERS: [Loader; 25] = [
         load: |b, f| run_load(b, f, "checkpoints"),
     },
     Loader {
-        name: "run: record with a new checksum",
+        name: "run: record, new checksum",
         promises: false,
         example: |f| run_example(f, "records"),
         load: |b, f| run_load(&resealed(b, "record"), f, "records"),
     },
     Loader {
-        name: "run: checkpoint with a new checksum",
+        name: "run: checkpoint, new checksum",
         promises: false,
         example: |f| run_example(f, "checkpoints"),
         load: |b, f| run_load(&resealed(b, "checkpoint"), f, "checkpoints"),
@@ -120,26 +123,26 @@ pub const LOADERS: [Loader; 25] = [
         load: |b, f| run_load(b, f, "times.csv"),
     },
     Loader {
-        name: "run that is looked at",
+        name: "run: record, looked at",
         promises: true,
         example: |f| run_example(f, "records"),
         load: found_load,
     },
     Loader { name: "npz", promises: false, example: |_| npz_example(), load: npz_load },
     Loader {
-        name: "npy of images in an npz",
+        name: "npy of images",
         promises: false,
         example: |_| npy_example("x.npy"),
         load: |b, f| npy_load(b, f, "x.npy"),
     },
     Loader {
-        name: "npy of labels in an npz",
+        name: "npy of labels",
         promises: false,
         example: |_| npy_example("y.npy"),
         load: |b, f| npy_load(b, f, "y.npy"),
     },
     Loader {
-        name: "images to be asked about",
+        name: "npz to be asked about",
         promises: false,
         example: |_| npz_example(),
         load: images_load,

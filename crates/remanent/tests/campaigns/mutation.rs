@@ -130,7 +130,7 @@ pub fn bomb(loader: &str) -> Option<Vec<u8>> {
         (0..BOMB >> 20).for_each(|_| compressed.extend(&member));
         return Some(compressed);
     }
-    if loader == "npz" || loader == "images to be asked about" {
+    if loader == "npz" || loader == "npz to be asked about" {
         let mut zip = ZipWriter::new(Cursor::new(compressed));
         let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
         for name in ["x.npy", "y.npy"] {
