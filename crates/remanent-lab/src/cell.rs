@@ -173,6 +173,7 @@ impl<'a> Context<'a> {
             Ok(found) => {
                 let (seconds, state) = found?;
                 self.seconds_before = seconds;
+                self.watcher.continued(seconds);
                 Some(state)
             }
             Err(error) => {
@@ -222,6 +223,7 @@ impl<'a> Context<'a> {
         match found {
             Ok(([seconds, steps], state, tensors)) => {
                 (self.seconds_before, self.step_seconds) = (seconds, steps);
+                self.watcher.continued(seconds);
                 Some((state, tensors))
             }
             Err(reason) => {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rayon::iter::{ParallelBridge, ParallelIterator};
+use rayon::iter::{IntoParallelRefIterator, ParallelBridge, ParallelIterator};
 use remanent_data::memory;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -29,6 +29,9 @@ pub trait Watcher: Sync {
     fn advance(&self, units: u64);
     /// Something the user should know.
     fn notice(&self, text: &str);
+    /// A cell was not begun anew: it continues from its checkpoint, which was written after so
+    /// many seconds of its computation.
+    fn continued(&self, _seconds: f64) {}
 }
 
 /// A watcher that does not care.
@@ -322,13 +325,15 @@ impl Store {
         let mut survey = Survey { missing: Vec::new(), seconds: vec![None; cells.len()] };
         let usable = store::usable(directory, kind, config, fresh)?;
         let times = times::read(&directory.join(store::TIMES))?;
+        // A million cells are a lawful question.
         let places: Vec<Place> =
-            cells.iter().map(|cell| Place::new(directory, kind, cell.key())).collect();
+            cells.par_iter().map(|cell| Place::new(directory, kind, cell.key())).collect();
         let first = first_of_equals(&places);
         for (i, place) in places.iter().enumerate() {
-            let found = match cell::look::<C::Record>(&place.record, "record", &place.key) {
-                Err(SealError::File(error)) => return Err(error.into()),
-                found => usable && matches!(found, Ok(Some(_))),
+            let look = || cell::look::<C::Record>(&place.record, "record", &place.key);
+            let found = match usable.then(look) {
+                Some(Err(SealError::File(error))) => return Err(error.into()),
+                found => matches!(found, Some(Ok(Some(_)))),
             };
             let found = found && !(with_models && cells[i].check_model(&place.model).is_err());
             if found {

@@ -88,10 +88,15 @@ fn parse(text: &str) -> HashMap<String, Time> {
         .filter_map(|(hash, times)| {
             // Files of earlier versions have one number.
             let (seconds, steps) = times.split_once(',').unwrap_or((times, ""));
-            let steps = if steps.is_empty() { None } else { Some(steps.parse().ok()?) };
-            Some((hash.to_owned(), Time { seconds: seconds.parse().ok()?, steps }))
+            let steps = if steps.is_empty() { None } else { Some(time(steps)?) };
+            Some((hash.to_owned(), Time { seconds: time(seconds)?, steps }))
         })
         .collect()
+}
+
+/// A number of seconds. Rust reads `NaN`, `inf` and `-1` as numbers as well; no cell takes that long.
+fn time(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0)
 }
 
 #[cfg(test)]
@@ -133,5 +138,12 @@ mod tests {
         let message = Times::open(&link).unwrap_err().to_string();
         assert!(message.contains("times.csv: it is a symbolic link"), "{message}");
         assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
+    }
+
+    #[test]
+    fn what_is_no_time_is_not_read() {
+        for times in ["NaN", "inf", "-1", "1e999", "1,NaN", "1,-2", "1,2,3", ""] {
+            assert_eq!(parse(&format!("d,{times}\n")).get("d"), None, "{times}");
+        }
     }
 }

@@ -219,7 +219,7 @@ impl Place<'_> {
             .checkpoint_every(Duration::from_secs_f64(self.every));
         catch_interrupts()?;
         let bar = output::progress(cells.iter().map(|cell| cell.work() as usize).sum(), quiet);
-        let voice = Voice { bar: &bar };
+        let voice = Voice { bar: &bar, quiet };
         let start = Instant::now();
         let records = if with_models {
             store.run_with_models(cells, &voice, &INTERRUPTED)
@@ -317,6 +317,7 @@ pub fn catch_interrupts() -> anyhow::Result<()> {
 /// said even if he asked for quiet.
 struct Voice<'a> {
     bar: &'a ProgressBar,
+    quiet: bool,
 }
 
 impl Watcher for Voice<'_> {
@@ -326,6 +327,12 @@ impl Watcher for Voice<'_> {
 
     fn notice(&self, text: &str) {
         self.bar.suspend(|| output::say(&format!("note: {text}")));
+    }
+
+    fn continued(&self, seconds: f64) {
+        let text =
+            format!("a cell continues from its checkpoint, after {seconds:.2} s of computing");
+        self.bar.suspend(|| output::remark(self.quiet, &text));
     }
 }
 

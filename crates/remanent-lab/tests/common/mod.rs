@@ -19,6 +19,8 @@ pub struct Ledger {
     pub steps: AtomicU64,
     pub units: AtomicU64,
     pub notices: Mutex<Vec<String>>,
+    /// Cells that continued from a checkpoint.
+    pub continued: AtomicU64,
     pub interrupt: AtomicBool,
     /// The number of steps after which the run is interrupted; never if 0.
     pub stop_at: u64,
@@ -31,6 +33,10 @@ impl Ledger {
 
     pub fn runs(&self) -> u64 {
         self.runs.load(Ordering::SeqCst)
+    }
+
+    pub fn continued(&self) -> u64 {
+        self.continued.load(Ordering::SeqCst)
     }
 
     pub fn steps(&self) -> u64 {
@@ -49,6 +55,11 @@ impl Watcher for Ledger {
 
     fn notice(&self, text: &str) {
         self.notices.lock().unwrap().push(text.to_owned());
+    }
+
+    fn continued(&self, seconds: f64) {
+        assert!(seconds.is_finite() && seconds >= 0.0, "{seconds}");
+        self.continued.fetch_add(1, Ordering::SeqCst);
     }
 }
 
