@@ -56,14 +56,6 @@ pub fn draw(
     panel.push(line(&|p| is_stable(curve, p) && p.branch == "good", &None));
 }
 
-/// The size of the jump of ε at the crossing; 0 without one.
-pub fn jump(curve: &Branches) -> Option<f64> {
-    match &curve.crossing {
-        Some(crossing) => Some(crossing.poor.eps? - crossing.good.eps?),
-        None => Some(0.0),
-    }
-}
-
 /// Of the solutions at each α and β that of largest −βf, saddles left out.
 pub fn stable_solutions(points: &[Point]) -> Vec<&Point> {
     let mut stable: Vec<&Point> = Vec::new();
