@@ -22,13 +22,33 @@ pub struct Agreement {
     what: String,
     pairs: Vec<Pair>,
     experiments: usize,
+    /// What every trial gave, number by number, if the same trials gave all numbers.
+    shared: Vec<Vec<f64>>,
 }
 
 impl Agreement {
     /// Compares numbers of so many independent experiments; several numbers of the same trials are
     /// correlated and belong to one experiment.
     pub fn new(what: impl Into<String>, pairs: Vec<Pair>, experiments: usize) -> Self {
-        Self { what: what.into(), pairs, experiments }
+        Self { what: what.into(), pairs, experiments, shared: Vec::new() }
+    }
+
+    /// The same for numbers of the same trials, or of trials with the same seeds: each is the list of its
+    /// trials, and the theory's value. What the numbers of a trial have in common does not average out
+    /// over the numbers, and the error of their distance says so.
+    pub fn of_trials(
+        what: impl Into<String>,
+        numbers: Vec<(Vec<f64>, Option<f64>)>,
+        experiments: usize,
+    ) -> Self {
+        let unknown = Estimate { value: 0.0, standard_error: None, trials: Some(0) };
+        let pair = |(trials, theory): &(Vec<f64>, Option<f64>)| Pair {
+            simulation: Estimate::of(trials.iter().copied()).unwrap_or(unknown),
+            theory: *theory,
+        };
+        let pairs: Vec<Pair> = numbers.iter().map(pair).collect();
+        let shared = numbers.into_iter().map(|(trials, _)| trials).collect();
+        Self { shared, ..Self::new(what, pairs, experiments) }
     }
 
     /// Differences with their standard errors; none if one is missing.
@@ -64,14 +84,27 @@ impl Agreement {
         let differences = self.differences().filter(|list| !list.is_empty())?;
         let n = differences.len() as f64;
         let distance = (differences.iter().map(|d| d.value * d.value).sum::<f64>() / n).sqrt();
-        // To first order in the errors.
-        let noise: Option<f64> = differences
-            .iter()
-            .map(|d| d.standard_error.map(|error| (d.value * error).powi(2)))
-            .sum();
-        let error =
-            noise.map(|noise| if distance > 0.0 { noise.sqrt() / (n * distance) } else { 0.0 });
+        // To first order in the errors: each difference counts with its part of the distance.
+        let part = |d: &Estimate| if distance > 0.0 { d.value / (n * distance) } else { 0.0 };
+        let parts: Vec<f64> = differences.iter().map(part).collect();
+        let independent = || -> Option<f64> {
+            let errors = differences.iter().zip(&parts);
+            errors.map(|(d, part)| d.standard_error.map(|error| (part * error).powi(2))).sum()
+        };
+        let error = self.shared_error(&parts).or_else(|| independent().map(f64::sqrt));
         Some(Estimate { value: distance, standard_error: error, trials: self.fewest_trials() })
+    }
+
+    /// The standard error of a weighted sum of numbers that the same trials gave; none if they did not.
+    fn shared_error(&self, weights: &[f64]) -> Option<f64> {
+        let trials = self.shared.first()?.len();
+        if self.shared.iter().any(|number| number.len() != trials) {
+            return None;
+        }
+        let sum = |trial: usize| -> f64 {
+            self.shared.iter().zip(weights).map(|(number, weight)| weight * number[trial]).sum()
+        };
+        Estimate::of((0..trials).map(sum))?.standard_error
     }
 
     /// Whether the numbers are close.
@@ -107,10 +140,13 @@ impl Agreement {
         let reason =
             "a mean square z-score is 1 by chance, with a standard deviation of √(2/experiments)";
         let quantity = format!(
-            "{}: mean square z-score of {} numbers from {} experiments{}",
+            "{}: mean square z-score of {} numbers from {}{}",
             self.what,
             self.pairs.len(),
-            self.experiments,
+            match self.experiments {
+                1 => "one experiment".into(),
+                several => format!("{several} experiments"),
+            },
             self.lacking()
         );
         let estimate = self.mean_square_z().map(|value| Estimate {
@@ -181,6 +217,30 @@ mod tests {
         assert_eq!(some.consistent().outcome, Outcome::Undecided);
         assert_eq!(agreement(&[], 0.1, 20).close(NEAR).outcome, Outcome::Undecided);
         assert_eq!(agreement(&[], 0.1, 20).consistent().outcome, Outcome::Undecided);
+    }
+
+    #[test]
+    fn numbers_of_the_same_trials_are_not_independent() {
+        let noise = [0.01, -0.01, 0.02, -0.02];
+        let number = |sign: f64| -> (Vec<f64>, Option<f64>) {
+            (noise.iter().map(|noise| 0.5 + sign * noise).collect(), Some(0.4))
+        };
+        let distance = |numbers| Agreement::of_trials("ε", numbers, 1).distance().unwrap();
+        let single = distance(vec![number(1.0)]);
+        let error = single.standard_error.unwrap();
+        assert!((single.value - 0.1).abs() < 1e-12 && error > 0.005);
+        // Four times the same number is known no better than one; noise that cancels leaves no error.
+        let same = distance(vec![number(1.0); 4]);
+        assert!((same.standard_error.unwrap() - error).abs() < 1e-12);
+        let opposite = distance(vec![number(1.0), number(-1.0)]);
+        assert!(opposite.standard_error.unwrap() < 1e-12);
+        // Different numbers of trials: taken as independent.
+        let mut other = number(1.0);
+        other.0.extend([0.51, 0.49]);
+        let apart = distance(vec![number(1.0), other]);
+        assert!(apart.standard_error.unwrap() < 0.9 * error && apart.trials == Some(4));
+        let none = Agreement::of_trials("ε", vec![number(1.0), (Vec::new(), Some(0.4))], 2);
+        assert_eq!(none.close(NEAR).outcome, Outcome::Undecided);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::reproduce::results::{Drawing, Judgement, Results, Simulated};
 use crate::reproduce::study::Study;
 use crate::reproduce::thresholds::{ABOUT, JUMP, MOST, ROUGHLY};
 use crate::theory::Point;
-use crate::verdict::{Agreement, Claim, Estimate, Findings, Pair, Test};
+use crate::verdict::{Agreement, Claim, Estimate, Findings, Test};
 
 /// The exponent that the paper fits from α_c on.
 const PUBLISHED_EXPONENT: f64 = 13.1;
@@ -90,19 +90,16 @@ fn fitted_exponent(points: &[Point]) -> Option<f64> {
 
 impl Measured {
     fn agreement(&self) -> Agreement {
-        let pair = |at: &AtAlpha| {
-            Some(Pair { simulation: Estimate::of(at.eps.iter().copied())?, theory: at.theory })
-        };
-        let pairs: Vec<Pair> = self.simulated.iter().filter_map(pair).collect();
-        let experiments = pairs.len();
-        Agreement::new("ε of SGD and of the stable solution", pairs, experiments)
+        let numbers: Vec<_> = self.simulated.iter().map(|at| (at.eps.clone(), at.theory)).collect();
+        let experiments = numbers.len();
+        Agreement::of_trials("ε of SGD and of the stable solution", numbers, experiments)
     }
 
     /// Relative distances of the smallest and the largest local exponent from the published one.
     fn power_law(&self) -> Vec<Test> {
         let test = |(i, name): (usize, &str)| {
             let found = self.exponents.map(|exponents| exponents[i]);
-            let said = found.map_or(String::new(), |exponent| format!(", {exponent:.2}"));
+            let said = found.map_or(String::new(), |exponent| format!(", which is {exponent:.2},"));
             let quantity = format!(
                 "relative distance of the {name} local exponent{said} from {PUBLISHED_EXPONENT}"
             );

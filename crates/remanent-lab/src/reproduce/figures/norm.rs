@@ -9,7 +9,7 @@ use crate::reproduce::study::Study;
 use crate::reproduce::thresholds::ROUGHLY;
 use crate::simulation::SummaryRow;
 use crate::theory::Point;
-use crate::verdict::{Agreement, Claim, Estimate, Findings, Pair, Test, Threshold};
+use crate::verdict::{Agreement, Claim, Estimate, Findings, Test, Threshold};
 
 /// β of the published theory curve.
 const PUBLISHED_BETA: f64 = 5.0;
@@ -22,14 +22,17 @@ pub struct Norm;
 /// Slow SGD and the theory.
 #[derive(Serialize, Deserialize)]
 pub struct Measured {
-    /// q_⋆ and ε at every recorded moment after the start.
-    rows: Vec<(f64, Estimate)>,
-    /// ε of every trial at the first of them.
-    first: Vec<f64>,
-    /// ε of every trial at the last.
-    last: Vec<f64>,
+    /// Every recorded moment after the start.
+    rows: Vec<Moment>,
     /// The theory, by rising β.
     theory: Vec<Theory>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Moment {
+    q_star: f64,
+    /// ε of every trial.
+    eps: Vec<f64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -91,12 +94,14 @@ fn errors(case: &Simulated, epoch: usize) -> Option<Vec<f64>> {
 impl Measured {
     /// Slow SGD beside the theory of one β. All moments belong to the same trials: one experiment.
     fn agreement(&self, theory: &Theory) -> Agreement {
-        let pair = |&(q_star, simulation): &(f64, Estimate)| Pair {
-            simulation,
-            theory: theory.at(q_star),
-        };
+        let number = |row: &Moment| (row.eps.clone(), theory.at(row.q_star));
         let what = format!("slow SGD and theory at β = {}", theory.beta);
-        Agreement::new(what, self.rows.iter().map(pair).collect(), 1)
+        Agreement::of_trials(what, self.rows.iter().map(number).collect(), 1)
+    }
+
+    /// ε of every trial at the first and at the last recorded q_⋆.
+    fn ends(&self) -> Option<[&[f64]; 2]> {
+        Some([&self.rows.first()?.eps, &self.rows.last()?.eps])
     }
 
     fn comparable(&self) -> Claim {
@@ -117,7 +122,7 @@ impl Measured {
         let tests = vec![
             Test::below(
                 "ε of slow SGD at the last less the first recorded q_⋆",
-                Estimate::paired(&self.last, &self.first),
+                self.ends().and_then(|[first, last]| Estimate::paired(last, first)),
                 Threshold::ZERO,
             ),
             Test::below(
@@ -132,17 +137,15 @@ impl Measured {
     }
 
     fn found(&self) -> String {
-        let text = |eps: &[f64]| {
+        let [first, last] = self.ends().unwrap_or_default().map(|eps| {
             Estimate::of(eps.iter().copied()).map_or("nothing".into(), |mean| mean.text())
-        };
+        });
         let distances = self.theory.iter().filter_map(|theory| {
             let distance = self.agreement(theory).distance()?;
             Some(format!("{} at β = {}", distance.text(), theory.beta))
         });
         format!(
-            "The error goes from {} to {} as q_⋆ rises; its distance from the theory (root mean square) is {}.",
-            text(&self.first),
-            text(&self.last),
+            "The error goes from {first} to {last} as q_⋆ rises; its distance from the theory (root mean square) is {}.",
             super::words::list(&distances.collect::<Vec<_>>())
         )
     }
@@ -161,16 +164,10 @@ impl Study for Norm {
 
     fn measure(results: &Results) -> Option<Measured> {
         let case = results.simulated.first()?;
-        let rows = learned(case);
-        let mean = |row: &&SummaryRow| {
-            let trials = Some(case.trials.len());
-            let (value, standard_error) = (row.eps[0], row.eps_se[0]);
-            (row.q_star, Estimate { value, standard_error, trials })
-        };
+        let moment =
+            |row: &SummaryRow| Some(Moment { q_star: row.q_star, eps: errors(case, row.epoch)? });
         Some(Measured {
-            first: errors(case, rows.first()?.epoch)?,
-            last: errors(case, rows.last()?.epoch)?,
-            rows: rows.iter().map(mean).collect(),
+            rows: learned(case).into_iter().map(moment).collect::<Option<_>>()?,
             theory: curves(results.theory.first()?.as_constrained()?)?,
         })
     }

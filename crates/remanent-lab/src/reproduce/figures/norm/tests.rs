@@ -4,23 +4,18 @@ use super::*;
 use crate::verdict::Outcome::{self, Contradicted, Supported, Undecided};
 
 /// Theory that falls from 0.5 to 0.3, and slow SGD that lies so far above it.
-fn measured(above: f64, error: f64) -> Measured {
+fn measured(above: f64, noise: f64) -> Measured {
     let theory = |beta: f64| Theory {
         beta,
         curve: (0..=4).map(|i| 0.25 * f64::from(i)).map(|q| (q, Some(0.5 - 0.2 * q))).collect(),
     };
-    let row = |q: f64| {
-        let value = 0.5 - 0.2 * q + above;
-        (q, Estimate { value, standard_error: Some(error), trials: Some(4) })
-    };
-    let trials =
-        |eps: f64| [0.5, -0.5, 1.0, -1.0].iter().map(|noise| eps + noise * error).collect();
-    Measured {
-        rows: [0.1, 0.3, 0.5, 0.9].map(row).to_vec(),
-        first: trials(0.48),
-        last: trials(0.32),
-        theory: vec![theory(5.0), theory(20.0)],
-    }
+    let row = |q_star: f64| Moment { q_star, eps: trials(0.5 - 0.2 * q_star + above, noise) };
+    Measured { rows: [0.1, 0.3, 0.5, 0.9].map(row).into(), theory: vec![theory(5.0), theory(20.0)] }
+}
+
+/// Four trials about a value.
+fn trials(eps: f64, noise: f64) -> Vec<f64> {
+    [0.5, -0.5, 1.0, -1.0].iter().map(|part| eps + part * noise).collect()
 }
 
 fn claims(measured: &Measured) -> Vec<Claim> {
@@ -59,9 +54,9 @@ fn a_theory_that_is_missing_somewhere_does_not_agree() {
     some.theory.remove(0);
     assert_eq!(outcome(&some, 0), Undecided);
     let mut outside = measured(0.01, 0.002);
-    outside.rows[3].0 = 1.1;
+    outside.rows[3].q_star = 1.1;
     assert_eq!(outcome(&outside, 0), Undecided);
-    outside.rows[3].0 = 1.0 + 1e-6;
+    outside.rows[3].q_star = 1.0 + 1e-6;
     assert_eq!(outcome(&outside, 0), Supported);
 }
 
@@ -69,14 +64,14 @@ fn a_theory_that_is_missing_somewhere_does_not_agree() {
 fn both_errors_must_fall() {
     assert_eq!(outcome(&measured(0.01, 0.002), 1), Supported);
     let mut rising = measured(0.01, 0.002);
-    std::mem::swap(&mut rising.first, &mut rising.last);
+    rising.rows[3].eps = trials(0.6, 0.002);
     assert_eq!(outcome(&rising, 1), Contradicted);
     let mut theory_rises = measured(0.01, 0.002);
     theory_rises.theory[0].curve[3].1 = Some(0.45);
     assert_eq!(outcome(&theory_rises, 1), Contradicted);
     let mut noisy = measured(0.01, 0.002);
-    noisy.last = vec![0.2, 0.6, 0.2, 0.6];
+    noisy.rows[3].eps = trials(0.4, 0.2);
     assert_eq!(outcome(&noisy, 1), Undecided);
-    noisy.last.truncate(2);
+    noisy.rows[3].eps.truncate(2);
     assert_eq!(outcome(&noisy, 1), Undecided);
 }
