@@ -188,7 +188,46 @@ pub fn table(cases: &[(String, &Trained)]) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use remanent_network::metrics::Scores;
+    use toml::Table as Settings;
+
     use super::*;
+    use crate::plan::Case;
+    use crate::training::{PhaseEnd, TrialRecord};
+
+    fn trained(settings: &str) -> Trained {
+        let table: Settings = settings.parse().unwrap();
+        let scores = vec![Scores { accuracy: 0.5, nll: 1.0, ece: 0.1 }];
+        let all = Predictor::ALL.map(|predictor| (predictor, scores.clone()));
+        let end = PhaseEnd { scores: all.into(), ..PhaseEnd::default() };
+        let trials =
+            vec![TrialRecord { initial: end.clone(), ends: vec![end], ..TrialRecord::default() }];
+        Trained {
+            training: Training::from_table(&table).unwrap(),
+            summary: training::summarise(&trials).unwrap(),
+            case: Case { differs: Settings::new(), table },
+            trials,
+        }
+    }
+
+    #[test]
+    fn the_first_rate_of_metaplasticity_of_a_stream_decides() {
+        let meta = |stream: &str, lr: f64| {
+            trained(&format!("stream = '{stream}'\nlearner = 'metaplasticity'\nlr = {lr:?}"))
+        };
+        let vcl = |stream: &str| trained(&format!("stream = '{stream}'\nlearner = 'vcl'"));
+        let (a, b) = ("sequence:digits", "permuted:digits:1");
+        let trained = vec![vcl(a), meta(a, 3.0), meta(b, 0.1), meta(b, 3.0), meta(b, 1.0), vcl(b)];
+        let results = Results { trained, ..Results::default() };
+        let rates = |stream| {
+            let compared = Cases::of(&results, stream)?.compared();
+            let others: Vec<f64> = compared.others.iter().map(|other| other.lr).collect();
+            Some((compared.searched.lr, others))
+        };
+        assert_eq!(rates(Some(a)), Some((3.0, vec![])));
+        assert_eq!(rates(Some(b)), Some((0.1, vec![3.0, 1.0])));
+        assert_eq!(rates(Some("sequence:mnist")), None);
+    }
 
     #[test]
     fn what_is_lost_and_what_is_left() {
