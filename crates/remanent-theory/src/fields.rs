@@ -235,25 +235,29 @@ fn average(
     probabilities: &[f64],
     moments: &[Moments],
 ) -> SiteAverages {
-    // 1 − ⟨m⟩, whatever the sign of the field.
+    // 1 − ⟨m⟩ and ⟨m⟩, whatever the sign of the field.
     let gap = |b: f64, m: &Moments| if b >= 0.0 { m.gap } else { 2.0 - m.gap };
+    let mean = |b: f64, m: &Moments| if b >= 0.0 { m.mean } else { -m.mean };
     let (mut one_minus_q_d, mut q_d_minus_q_0, mut one_minus_r) = (0.0, 0.0, 0.0);
-    let (mut ln_z, mut variance2) = (0.0, 0.0);
+    let (mut ln_z, mut variance2, mut r) = (0.0, 0.0, 0.0);
     for ((b, p), m) in fields.iter().zip(probabilities).zip(moments) {
         one_minus_q_d += p * m.one_minus_m2;
         q_d_minus_q_0 += p * m.variance;
         one_minus_r += p * gap(*b, m);
+        r += p * mean(*b, m);
         ln_z += p * site.ln_z(*b, m);
         variance2 += p * m.variance * m.variance;
     }
-    let q_0_minus_r2 = fields
-        .iter()
-        .zip(probabilities)
-        .zip(moments)
-        .map(|((b, p), m)| p * (gap(*b, m) - one_minus_r).powi(2))
-        .sum();
+    let nodes = fields.iter().zip(probabilities).zip(moments);
+    // Relative accuracy where r is near 1, and where it is tiny.
+    let q_0_minus_r2 = if r.abs() < 0.5 {
+        nodes.map(|((b, p), m)| p * (mean(*b, m) - r).powi(2)).sum()
+    } else {
+        r = 1.0 - one_minus_r;
+        nodes.map(|((b, p), m)| p * (gap(*b, m) - one_minus_r).powi(2)).sum()
+    };
     SiteAverages {
-        overlaps: Overlaps { one_minus_q_d, q_d_minus_q_0, q_0_minus_r2, r: 1.0 - one_minus_r },
+        overlaps: Overlaps { one_minus_q_d, q_d_minus_q_0, q_0_minus_r2, r },
         ln_z,
         variance2,
     }

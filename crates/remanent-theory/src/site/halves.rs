@@ -14,15 +14,15 @@ const LANES: usize = 16;
 static LEGENDRE: LazyLock<([f64; LANES], [f64; LANES])> = LazyLock::new(legendre::rule::<LANES>);
 
 impl Site {
-    /// ln of the integral over θ > 0, relative to the corner m = 1, in a field of
-    /// either sign.
+    /// The integral over θ > 0 in a field of either sign: a place, and ln of the
+    /// integral relative to the weight there.
     #[inline(always)]
     fn ln_half<const ENTROPY: bool>(
         &self,
         field: f64,
         turning_point: &TurningPoint,
         refinement: f64,
-    ) -> f64 {
+    ) -> (Place, f64) {
         let (nodes, weights) = &*LEGENDRE;
         let mode = self.mode(field, turning_point, f64::NAN).unwrap_or(0.0);
         let at_zero = self.exponent(0.0, field);
@@ -58,7 +58,24 @@ impl Site {
                 from = to;
             }
         }
-        self.corner_exponent(&reference, field) + total.iter().sum::<f64>().ln()
+        (reference, total.iter().sum::<f64>().ln())
+    }
+
+    /// ln of the ratio of the integrals over θ > 0 and over θ < 0.
+    #[inline(always)]
+    fn ln_ratio<const ENTROPY: bool>(
+        &self,
+        field: f64,
+        turning_point: &TurningPoint,
+        refinement: f64,
+    ) -> f64 {
+        let (there, with) = self.ln_half::<ENTROPY>(field, turning_point, refinement);
+        let (here, against) = self.ln_half::<ENTROPY>(-field, turning_point, refinement);
+        // The exponents at the two places, one of them mirrored, as differences.
+        let sum = 2.0 - there.gap - here.gap;
+        let squares = (here.gap - there.gap) * sum;
+        (with - against) + field * sum - 0.5 * self.stiffness * squares
+            + self.entropy * (there.entropy - here.entropy)
     }
 }
 
@@ -72,10 +89,9 @@ pub(super) fn all_sign_probabilities<const ENTROPY: bool>(
     let turning_point = site.turning_point();
     for &signed in fields {
         let field = signed.abs();
-        let with = site.ln_half::<ENTROPY>(field, &turning_point, resolution);
-        let against = site.ln_half::<ENTROPY>(-field, &turning_point, resolution) - 2.0 * field;
-        let total = with.max(against) + (-(with - against).abs()).exp().ln_1p();
-        let (minor, major) = (against - total, with - total);
+        let ratio = site.ln_ratio::<ENTROPY>(field, &turning_point, resolution);
+        let total = ratio.max(0.0) + (-ratio.abs()).exp().ln_1p();
+        let (minor, major) = (-total, ratio - total);
         out.push(if signed >= 0.0 { (minor, major) } else { (major, minor) });
     }
 }
