@@ -28,7 +28,7 @@
 //! - [`energy`] and [`site`] are the two building blocks: what the patterns do to
 //!   the order parameters, and one weight's magnetisation in a field;
 //! - [`fields`] averages the site measure over the law of the field, which
-//!   [`anchor`] hands from task to task;
+//!   [`anchor`] hands from task to task as a [`law`] on panels;
 //! - [`task`] closes the equations, [`curve`] traces all their solutions,
 //!   [`solution`] is what is reported of one;
 //! - [`single`], [`chain`], [`scan`], [`branches`], [`phase`] and [`tune`] answer
@@ -41,6 +41,7 @@ pub mod curve;
 mod ends;
 pub mod energy;
 pub mod fields;
+pub mod law;
 pub mod overlaps;
 pub mod parameters;
 pub mod phase;

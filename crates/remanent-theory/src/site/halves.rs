@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use multiversion::multiversion;
 use remanent_math::{elementary, legendre};
 
-use super::Site;
+use super::{STRONG_ENTROPY, Site};
 use super::shape::{DEPTH, Hyperbolic, Place, TurningPoint};
 
 /// Nodes of a panel.
@@ -87,8 +87,21 @@ pub(super) fn all_sign_probabilities<const ENTROPY: bool>(
     out: &mut Vec<(f64, f64)>,
 ) {
     let turning_point = site.turning_point();
+    // Beyond this field the smaller probability is e^{−100} and less of the other, in a
+    // measure too narrow for anyone to ask how much less.
+    let firmness = site.stiffness + site.entropy + 2.0;
+    let decided = if ENTROPY && site.entropy > STRONG_ENTROPY && firmness > STRONG_ENTROPY {
+        15.0 * firmness.sqrt()
+    } else {
+        f64::INFINITY
+    };
     for &signed in fields {
         let field = signed.abs();
+        if field > decided {
+            let sure = (f64::NEG_INFINITY, 0.0);
+            out.push(if signed >= 0.0 { sure } else { (sure.1, sure.0) });
+            continue;
+        }
         let ratio = site.ln_ratio::<ENTROPY>(field, &turning_point, resolution);
         let total = ratio.max(0.0) + (-ratio.abs()).exp().ln_1p();
         let (minor, major) = (-total, ratio - total);

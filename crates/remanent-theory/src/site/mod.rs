@@ -28,12 +28,14 @@ mod halves;
 mod outwards;
 mod shape;
 
+use std::ops::Range;
+
 use multiversion::multiversion;
 use remanent_math::elementary;
 
 use self::halves::all_sign_probabilities;
 use self::outwards::all_moments;
-use self::shape::{Origin, Place};
+use self::shape::{Hyperbolic, Origin, Place};
 
 /// The measure, for every field.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,20 +97,61 @@ impl Site {
         field.abs() - 0.5 * self.stiffness + moments.ln_z_from_corner
     }
 
+    /// The width of the measure around its mode, if that is at θ, and how far the
+    /// mode moves with the field.
+    pub fn scales(&self, theta: f64) -> (f64, f64) {
+        let restoring = self.restoring(&Hyperbolic::at(theta));
+        (self.width(theta), 1.0 / restoring.abs().max(1e-12))
+    }
+
+    /// Which of `fields`, in rising order, can have put a weight at θ. All of
+    /// them, unless the entropy is strong: then many fields are asked, and the
+    /// few that matter are next to each other.
+    pub fn window(&self, theta: f64, fields: &[f64], moments: &[Moments]) -> Range<usize> {
+        if self.entropy <= STRONG_ENTROPY || self.stiffness + self.entropy < 0.0 {
+            return 0..fields.len();
+        }
+        let ln_density = |k: usize| {
+            let mut density = [0.0];
+            all_narrow_exponents(self, theta, &fields[k..=k], &moments[k..=k], &mut density);
+            density[0]
+        };
+        // ln P(θ|B) is concave in B, with its maximum where the mode is at θ.
+        let tanh = theta.tanh();
+        let best = self.stiffness * tanh + self.entropy * theta + (2.0 * theta).sinh();
+        let peak = fields.partition_point(|b| *b < best);
+        let far = |k: &usize| ln_density(*k) < -60.0;
+        let mut from = peak.saturating_sub(1);
+        let mut step = 1;
+        while from > 0 && !far(&from) {
+            from = from.saturating_sub(step);
+            step *= 2;
+        }
+        let mut to = (peak + 1).min(fields.len());
+        step = 1;
+        while to < fields.len() && !far(&to) {
+            to = (to + step).min(fields.len());
+            step *= 2;
+        }
+        from..to
+    }
+
     /// The densities of θ in each of `fields` (whose moments are given) at one
     /// θ, written into `densities`.
     pub fn density(&self, theta: f64, fields: &[f64], moments: &[Moments], densities: &mut [f64]) {
         if self.entropy > STRONG_ENTROPY {
-            all_narrow_densities(self, theta, fields, moments, densities);
+            all_narrow_exponents(self, theta, fields, moments, densities);
+            let one_minus_m2 = Place::at::<false>(theta).one_minus_m2;
+            densities.iter_mut().for_each(|d| *d = elementary::exp(*d) * one_minus_m2);
         } else {
             all_densities(self, theta, fields, moments, densities);
         }
     }
 }
 
-/// The same as `all_densities`, with exponents relative to the reference of each field.
+/// ln P(θ|B) without its factor 1 − m², with exponents relative to the reference of each field.
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn all_narrow_densities(
+fn all_narrow_exponents(
     site: &Site,
     theta: f64,
     fields: &[f64],
@@ -120,7 +163,7 @@ fn all_narrow_densities(
         let origin = Origin::at(m.reference);
         let place = origin.moved::<true>(theta - m.reference);
         let exponent = site.exponent_moved::<true>(&place, &origin, signed.abs());
-        *density = elementary::exp(exponent - m.ln_z_from_reference) * place.one_minus_m2;
+        *density = exponent - m.ln_z_from_reference;
     }
 }
 

@@ -298,7 +298,11 @@ impl Site {
         let step = STEP * (NARROW / widest).clamp(1.0, COARSEST);
         let steps = Steps::new(step / resolution, SPREADING, REACH);
         let references = References::at::<ENTROPY>(&mode);
-        let origins = mode.map(Origin::at);
+        let (mut decay, mut share) = ([0.0; LANES], [0.0; LANES]);
+        for i in 0..LANES {
+            let origin = Origin::at(mode[i]);
+            (decay[i], share[i]) = (origin.decay, origin.share);
+        }
         let mut sums = Sums::new();
         for side in [1.0, -1.0] {
             let from = if side > 0.0 { 0 } else { 1 };
@@ -306,16 +310,34 @@ impl Site {
             let jacobians = steps.weight[from..].chunks_exact(STRIDE);
             for (offsets, jacobians) in offsets.zip(jacobians) {
                 let mut weight = [0.0; LANES];
+                let (mut growth, mut exponent) = ([0.0; LANES], [0.0; LANES]);
+                let (mut moved, mut one_minus_m2) = ([0.0; LANES], [0.0; LANES]);
                 for (offset, jacobian) in offsets.iter().zip(jacobians) {
+                    // In loops of their own, so that each of them vectorises.
+                    for i in 0..LANES {
+                        growth[i] = elementary::exp_m1(-2.0 * side * width[i] * offset);
+                    }
                     for i in 0..LANES {
                         let distance = side * width[i] * offset;
-                        let place = origins[i].moved::<ENTROPY>(distance);
-                        let exponent =
-                            self.exponent_moved::<ENTROPY>(&place, &origins[i], fields[i]);
+                        let origin = Origin {
+                            theta: mode[i],
+                            gap: references.gap[i],
+                            one_minus_m2: references.one_minus_m2[i],
+                            decay: decay[i],
+                            share: share[i],
+                        };
+                        let place = origin.grown::<ENTROPY>(distance, growth[i]);
+                        exponent[i] = self.exponent_moved::<ENTROPY>(&place, &origin, fields[i]);
                         let inside = mode[i] + distance > floor;
-                        let jacobian = if inside { *jacobian } else { 0.0 };
-                        weight[i] = elementary::exp(exponent) * place.one_minus_m2 * jacobian;
-                        sums.add(i, weight[i], place.moved, place.one_minus_m2);
+                        weight[i] = if inside { place.one_minus_m2 * *jacobian } else { 0.0 };
+                        moved[i] = place.moved;
+                        one_minus_m2[i] = place.one_minus_m2;
+                    }
+                    for i in 0..LANES {
+                        weight[i] *= elementary::exp(exponent[i]);
+                    }
+                    for i in 0..LANES {
+                        sums.add(i, weight[i], moved[i], one_minus_m2[i]);
                     }
                 }
                 if references.outweigh(&weight) {

@@ -42,8 +42,8 @@ pub(super) struct Origin {
     pub(super) gap: f64,
     pub(super) one_minus_m2: f64,
     /// e^{−2θ}, and 1/(1 + e^{−2θ}).
-    decay: f64,
-    share: f64,
+    pub(super) decay: f64,
+    pub(super) share: f64,
 }
 
 /// A place at a distance from an origin.
@@ -72,7 +72,12 @@ impl Origin {
     /// The place at θ + `distance`.
     #[inline(always)]
     pub(super) fn moved<const ENTROPY: bool>(&self, distance: f64) -> Moved {
-        let growth = elementary::exp_m1(-2.0 * distance);
+        self.grown::<ENTROPY>(distance, elementary::exp_m1(-2.0 * distance))
+    }
+
+    /// The same, if `growth` = e^{−2·distance} − 1 is known.
+    #[inline(always)]
+    pub(super) fn grown<const ENTROPY: bool>(&self, distance: f64, growth: f64) -> Moved {
         let decay = self.decay * (1.0 + growth);
         let share = 1.0 / (1.0 + decay);
         let gap = 2.0 * decay * share;
