@@ -40,6 +40,7 @@ fn main() {
         let Some((posterior, _)) = next else { return };
         if t + 1 < chain.tasks() {
             let new = Anchor::new(posterior, p.parameters.r_0.get(t).copied().unwrap_or(p.parameters.r_0[0]));
+            println!("  {} panels: {:?}", new.panels().panels.len(), new.panels().panels.iter().map(|p| (p.middle, p.half)).take(80).collect::<Vec<_>>());
             println!("  anchor support {:?}", new.panels().intervals());
             anchor = Some(new);
         }

@@ -175,22 +175,24 @@ impl Posterior {
                 let to = (from + PANEL * scale / refinement).min(end);
                 let panel = Panel { middle: 0.5 * (from + to), half: 0.5 * (to - from), scale };
                 from = to;
-                let mut open = vec![(panel, 0)];
+                let mut open = vec![(panel, 0, f64::INFINITY)];
                 let mut here = 0.0;
-                while let Some((panel, depth)) = open.pop() {
+                while let Some((panel, depth, before)) = open.pop() {
                     let sides = [panel, panel.mirrored()]
                         .map(|side| self.at_nodes(&side, laws, &mut densities));
-                    let unresolved = sides.iter().any(|side| {
-                        let values = &side[0];
-                        let size = values.iter().fold(0.0, |m, v| f64::max(m, *v));
-                        let last = coefficients(values);
+                    // The last coefficients relative to the size of the density.
+                    let rough = sides.iter().fold(0.0, |worst: f64, side| {
+                        let size = side[0].iter().fold(0.0, |m, v| f64::max(m, *v));
+                        let last = coefficients(&side[0]);
                         let tail = last[NODES - 2..].iter().map(|c| c.abs()).sum::<f64>();
-                        tail > UNRESOLVED * size && size * panel.half > 1e-12 * seen.max(1e-3)
+                        let matters = size * panel.half > 1e-12 * seen.max(1e-3);
+                        if matters { worst.max(tail / size) } else { worst }
                     });
-                    if unresolved && depth < HALVINGS {
+                    // Rounding does not become smaller on a shorter panel.
+                    if rough > UNRESOLVED && rough < 0.3 * before && depth < HALVINGS {
                         let [low, high] = panel.halves();
-                        open.push((high, depth + 1));
-                        open.push((low, depth + 1));
+                        open.push((high, depth + 1, rough));
+                        open.push((low, depth + 1, rough));
                         continue;
                     }
                     let weights = panel.weights();

@@ -66,8 +66,8 @@ impl Panel {
 
     /// The two halves.
     pub fn halves(&self) -> [Self; 2] {
-        let (half, scale) = (0.5 * self.half, 0.5 * self.scale);
-        [-half, half].map(|moved| Self { middle: self.middle + moved, half, scale })
+        let half = 0.5 * self.half;
+        [-half, half].map(|moved| Self { middle: self.middle + moved, half, ..*self })
     }
 
     /// The same on the other side of 0.

@@ -30,7 +30,7 @@
 //! - [`fields`] averages the site measure over the law of the field, which
 //!   [`anchor`] hands from task to task as a [`law`] on panels;
 //! - [`task`] closes the equations, [`curve`] traces all their solutions,
-//!   [`solution`] is what is reported of one;
+//!   [`solution`] is what is reported of one, once more nodes change nothing;
 //! - [`single`], [`chain`], [`scan`], [`branches`], [`phase`] and [`tune`] answer
 //!   users' questions, whose ranges [`parameters`] checks.
 
@@ -49,6 +49,7 @@ pub mod scan;
 pub mod single;
 pub mod site;
 pub mod solution;
+mod stage;
 mod strand;
 pub mod task;
 pub mod tune;

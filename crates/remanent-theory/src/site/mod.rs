@@ -175,13 +175,14 @@ fn all_densities(
     moments: &[Moments],
     densities: &mut [f64],
 ) {
-    let (with, against) = (Place::at::<true>(theta), Place::at::<true>(-theta));
-    let a = site.stiffness;
-    let entropy = site.entropy * with.entropy;
-    for ((density, &signed), m) in densities.iter_mut().zip(fields).zip(moments) {
-        let gap = if signed >= 0.0 { with.gap } else { against.gap };
-        let exponent = -gap * ((signed.abs() - a) + 0.5 * a * gap) + entropy - m.ln_z_from_corner;
-        *density = elementary::exp(exponent) * with.one_minus_m2;
+    let near = Place::at::<true>(theta.abs());
+    let (a, gap, side) = (site.stiffness, near.gap, 1.0_f64.copysign(theta));
+    let entropy = site.entropy * near.entropy;
+    for ((density, field), m) in densities.iter_mut().zip(fields).zip(moments) {
+        // From the corner on the side of θ, which lies 2|B| lower if the field points away.
+        let towards = side * field;
+        let exponent = (towards - towards.abs()) - gap * ((towards - a) + 0.5 * a * gap);
+        *density = elementary::exp(exponent + entropy - m.ln_z_from_corner) * near.one_minus_m2;
     }
 }
 
