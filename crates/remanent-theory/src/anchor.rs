@@ -51,25 +51,10 @@ impl Posterior {
     pub fn new(site: Site, fields: &Fields, resolution: Resolution) -> Self {
         let grid = fields.grid(&site, Purpose::Densities, resolution);
         let total = fields.probabilities(&grid);
-        let joint = match (fields.anchor, fields.mixing()) {
-            (None, _) => vec![],
-            (Some(_), Some(anchor)) => {
-                let law = |masses: &Vec<f64>| fields.mixed(&grid, anchor.panels(), masses);
-                anchor.joint().iter().map(|pair| [law(&pair[0]), law(&pair[1])]).collect()
-            }
-            // The past is forgotten: only the teachers' own correlation is left.
-            (Some(anchor), None) => {
-                let scaled = |masses: &Vec<f64>| {
-                    let share: f64 = masses.iter().sum();
-                    total.iter().map(|p| p * share).collect::<Vec<f64>>()
-                };
-                anchor.joint().iter().map(|pair| [scaled(&pair[0]), scaled(&pair[1])]).collect()
-            }
-        };
+        let joint = joint_laws(fields, &grid, &total);
         let smooth = fields.smoothness();
         Self { site, grid, moments: OnceLock::new(), resolution, smooth, total, joint }
     }
-
     /// The moments in each field.
     fn moments(&self) -> &[Moments] {
         self.moments.get_or_init(|| {
@@ -77,34 +62,6 @@ impl Posterior {
             self.site.moments(&self.grid.fields, self.resolution.0, &mut moments);
             moments
         })
-    }
-
-    /// ln(1 − p_t) for this task's own teacher, where 1 − p = 2 P(m W < 0), and
-    /// 1 − p_k for every older one.
-    pub fn flips(&self, fields: &Fields, resolution: Resolution) -> (f64, Vec<f64>) {
-        // In logarithms: far above the transition 1 − p is e^{−1000} and less.
-        let ln_law = |k: usize| match fields.mixing() {
-            None => self.grid.weights[k].ln() + fields.ln_gaussian(self.grid.fields[k]),
-            Some(_) => self.total[k].ln(),
-        };
-        let mut signs: Vec<(f64, f64)> = Vec::with_capacity(self.grid.fields.len());
-        let mut own = f64::NEG_INFINITY;
-        for chunk in self.grid.fields.chunks(32) {
-            let first = signs.len();
-            signs.extend(self.site.ln_sign_probabilities(chunk, resolution.0));
-            let terms = (first..signs.len()).map(|k| ln_law(k) + signs[k].0);
-            own = ln_sum_exp(terms.chain([own]));
-            // P(m < 0) falls with the field: from here on it adds nothing.
-            if chunk[0] > 0.0 && signs[first].0 < own - 60.0 {
-                signs.resize(self.grid.fields.len(), (f64::NEG_INFINITY, 0.0));
-                break;
-            }
-        }
-        let old = self.joint.iter().map(|[plus, minus]| {
-            let wrong = plus.iter().zip(minus).zip(&signs);
-            2.0 * wrong.map(|((p, m), s)| p * s.0.exp() + m * s.1.exp()).sum::<f64>()
-        });
-        (std::f64::consts::LN_2 + own, old.collect())
     }
 
     /// Σ_B law(B) P(θ|B) at the nodes of a panel, for several laws.
@@ -221,6 +178,55 @@ impl Posterior {
         }
         (Panels::new(panels), columns)
     }
+}
+
+/// The probability of each field jointly with W^k W^t = ±1 for every older task k.
+fn joint_laws(fields: &Fields, grid: &FieldGrid, total: &[f64]) -> JointMasses {
+    match (fields.anchor, fields.mixing()) {
+        (None, _) => vec![],
+        (Some(_), Some(anchor)) => {
+            let law = |masses: &Vec<f64>| fields.mixed(grid, anchor.panels(), masses);
+            anchor.joint().iter().map(|pair| [law(&pair[0]), law(&pair[1])]).collect()
+        }
+        // The past is forgotten: only the teachers' own correlation is left.
+        (Some(anchor), None) => {
+            let scaled = |masses: &Vec<f64>| {
+                let share: f64 = masses.iter().sum();
+                total.iter().map(|p| p * share).collect::<Vec<f64>>()
+            };
+            anchor.joint().iter().map(|pair| [scaled(&pair[0]), scaled(&pair[1])]).collect()
+        }
+    }
+}
+
+/// ln(1 − p_t) for the teacher of a solved task, where 1 − p = 2 P(m W < 0), and
+/// 1 − p_k for every older one.
+pub fn flips(site: &Site, fields: &Fields, resolution: Resolution) -> (f64, Vec<f64>) {
+    let grid = fields.grid(site, Purpose::Signs, resolution);
+    let total = fields.probabilities(&grid);
+    // In logarithms: far above the transition 1 − p is e^{−1000} and less.
+    let ln_law = |k: usize| match fields.mixing() {
+        None => grid.weights[k].ln() + fields.ln_gaussian(grid.fields[k]),
+        Some(_) => total[k].ln(),
+    };
+    let mut signs: Vec<(f64, f64)> = Vec::with_capacity(grid.fields.len());
+    let mut own = f64::NEG_INFINITY;
+    for chunk in grid.fields.chunks(32) {
+        let first = signs.len();
+        signs.extend(site.ln_sign_probabilities(chunk, resolution.0));
+        let terms = (first..signs.len()).map(|k| ln_law(k) + signs[k].0);
+        own = ln_sum_exp(terms.chain([own]));
+        // P(m < 0) falls with the field: from here on it adds nothing.
+        if chunk[0] > 0.0 && signs[first].0 < own - 60.0 {
+            signs.resize(grid.fields.len(), (f64::NEG_INFINITY, 0.0));
+            break;
+        }
+    }
+    let old = joint_laws(fields, &grid, &total).into_iter().map(|[plus, minus]| {
+        let wrong = plus.iter().zip(&minus).zip(&signs);
+        2.0 * wrong.map(|((p, m), s)| p * s.0.exp() + m * s.1.exp()).sum::<f64>()
+    });
+    (std::f64::consts::LN_2 + own, old.collect())
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]

@@ -138,7 +138,7 @@ fn solution_at(task: &Task, p: &CurvePoint, branch: Branch, resolution: Resoluti
     let Some(first) = at(0) else { return none() };
     let mut stages = vec![first];
     let estimate = climb(&mut stages, |_, level| at(level));
-    conclude(stages, estimate).0
+    conclude(&stages, estimate)
 }
 
 /// The folds of a curve, by rising α.
@@ -185,7 +185,7 @@ pub fn crossing(curve: &Curve, resolution: Resolution) -> Option<Crossing> {
         .into_iter()
         .find(|m| gap(high - m).is_finite())?;
     let alpha = scalar::root(gap, low + margin, high - reach, 1e-10)?;
-    let at = |branch| on(alpha, branch).map(|f| finish(curve.task(), alpha, &f, resolution).0);
+    let at = |branch| on(alpha, branch).map(|f| finish(curve.task(), alpha, &f, resolution));
     let (poor, good) = (at(Branch::Poor)?, at(Branch::Good)?);
     Some(Crossing {
         alpha,

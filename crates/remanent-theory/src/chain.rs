@@ -275,7 +275,10 @@ impl Chain {
                 }
             }
             while link.anchors.len() <= level {
-                let posterior = link.stages[link.anchors.len()].posterior.clone();
+                let reached = link.anchors.len();
+                let task = self.task(s, anchor_of(before, reached));
+                let resolution = self.resolution.level(reached);
+                let posterior = link.stages[reached].posterior(&task, resolution);
                 link.anchors.push(Anchor::new(posterior, self.r_0[s]));
             }
         }

@@ -42,7 +42,9 @@ pub struct Fields<'a> {
 pub enum Purpose {
     /// Averages of smooth moments.
     Moments,
-    /// Densities and signs, which vary faster with the field.
+    /// The probabilities of either sign.
+    Signs,
+    /// Densities of θ, which vary faster with the field.
     Densities,
 }
 
@@ -117,7 +119,7 @@ impl<'a> Fields<'a> {
 
     /// A grid fit for averages of functions of the site measure.
     pub fn grid(&self, site: &Site, purpose: Purpose, resolution: Resolution) -> FieldGrid {
-        let intervals = self.intervals(purpose == Purpose::Densities);
+        let intervals = self.intervals(purpose != Purpose::Moments);
         let (low, high) = (intervals[0].0, intervals[intervals.len() - 1].1);
         let smooth = self.smoothness();
         let (a, firmness) = (site.stiffness, site.stiffness + site.entropy + 2.0);
@@ -142,13 +144,13 @@ impl<'a> Fields<'a> {
                     add(-a, corner, 1.0);
                 }
             }
-            Purpose::Densities => {
+            Purpose::Signs | Purpose::Densities => {
                 add(0.0, switch, 1.0);
                 if firmness >= 0.0 {
                     spacing = 0.5 * smooth;
                     // The density at a given θ changes with the field on the scale
                     // `switch`, up to where the magnetisation saturates.
-                    if smooth > switch {
+                    if purpose == Purpose::Densities && smooth > switch {
                         let extent = a.max(0.0) + site.entropy + switch;
                         add(0.0, extent, 0.32 * extent / switch);
                     }

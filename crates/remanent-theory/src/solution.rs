@@ -211,22 +211,20 @@ pub fn roots_on(
     found
 }
 
-/// Computes all that is reported of a root, and the law of the magnetisations
-/// that the task leaves. What the task inherits is taken as it is.
-pub fn finish(
-    task: &Task,
-    alpha: f64,
-    found: &Found,
-    resolution: Resolution,
-) -> (Solution, Option<(Posterior, Vec<f64>)>) {
+/// Computes all that is reported of a root. What the task inherits is taken as it is.
+pub fn finish(task: &Task, alpha: f64, found: &Found, resolution: Resolution) -> Solution {
     let mut stages = match Stage::of(task, alpha, found, resolution) {
         Ok(stage) => vec![stage],
-        Err(why) => return (Solution::none(alpha, task.beta, found.branch, why), None),
+        Err(why) => return Solution::none(alpha, task.beta, found.branch, why),
     };
     let estimate = climb(&mut stages, |stages, level| {
-        let before = &stages[level - 1];
-        before.refined(task, alpha, resolution.level(level))
+        stages[level - 1].refined(task, alpha, resolution.level(level))
     });
-    let (solution, posterior, older) = conclude(stages, estimate);
-    (solution, Some((posterior, older)))
+    conclude(&stages, estimate)
+}
+
+/// The law of the magnetisations that a task leaves.
+pub fn posterior(task: &Task, found: &Found, resolution: Resolution) -> Posterior {
+    let c = from_coordinates(&found.root.x);
+    Posterior::new(task.site(&c), &task.fields(&c), resolution)
 }

@@ -11,7 +11,7 @@ use remanent_math::continuation::advance;
 use remanent_math::linear;
 use remanent_math::newton::{Outcome, Root};
 
-use crate::anchor::Posterior;
+use crate::anchor::{Posterior, flips};
 use crate::curve::{Branch, CurvePoint};
 use crate::overlaps::Resolution;
 use crate::solution::{Found, Solution, Termination, free_energy, generalisation_error};
@@ -32,8 +32,6 @@ pub struct Stage {
     pub root: Root<3>,
     /// What is reported; without an estimate of its error.
     pub solution: Solution,
-    /// The law of the magnetisations that the task leaves.
-    pub posterior: Posterior,
     /// 1 − p_k of every older task.
     pub older: Vec<f64>,
 }
@@ -68,8 +66,7 @@ impl Stage {
         let c = from_coordinates(&root.x);
         let turn = task.turn(&c, resolution)?;
         let fields = task.fields(&c);
-        let posterior = Posterior::new(task.site(&c), &fields, resolution);
-        let (ln_one_minus_p, older) = posterior.flips(&fields, resolution);
+        let (ln_one_minus_p, older) = flips(&task.site(&c), &fields, resolution);
         let (eps, ln_eps) = generalisation_error(ln_one_minus_p);
         let o = turn.site.overlaps;
         let one_minus_q_d = task.one_minus_q_star.unwrap_or(o.one_minus_q_d);
@@ -99,7 +96,13 @@ impl Stage {
             termination: Termination::Inaccurate,
         };
         let older = older.into_iter().map(|p| p.clamp(0.0, 2.0)).collect();
-        Some(Self { root, solution, posterior, older })
+        Some(Self { root, solution, older })
+    }
+
+    /// The law of the magnetisations that the task leaves.
+    pub fn posterior(&self, task: &Task, resolution: Resolution) -> Posterior {
+        let c = from_coordinates(&self.root.x);
+        Posterior::new(task.site(&c), &task.fields(&c), resolution)
     }
 
     /// The next stage: the same solution at a finer `resolution`, of `task` with
@@ -202,9 +205,8 @@ pub fn climb(
 }
 
 /// What is reported of the last stage, given the estimate of its error.
-pub fn conclude(mut stages: Vec<Stage>, estimate: f64) -> (Solution, Posterior, Vec<f64>) {
-    let last = stages.swap_remove(stages.len() - 1);
-    (judged(last.solution, estimate), last.posterior, last.older)
+pub fn conclude(stages: &[Stage], estimate: f64) -> Solution {
+    judged(stages[stages.len() - 1].solution, estimate)
 }
 
 /// A solution with its error and the verdict on it.

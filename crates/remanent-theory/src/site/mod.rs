@@ -104,11 +104,10 @@ impl Site {
         (self.width(theta), 1.0 / restoring.abs().max(1e-12))
     }
 
-    /// Which of `fields`, in rising order, can have put a weight at θ. All of
-    /// them, unless the entropy is strong: then many fields are asked, and the
-    /// few that matter are next to each other.
+    /// Which of `fields`, in rising order, can have put a weight at θ. If they
+    /// are many, the few that matter are next to each other.
     pub fn window(&self, theta: f64, fields: &[f64], moments: &[Moments]) -> Range<usize> {
-        if self.entropy <= STRONG_ENTROPY || self.stiffness + self.entropy < 0.0 {
+        if fields.len() < 600 || self.stiffness + self.entropy < 0.0 {
             return 0..fields.len();
         }
         let ln_density = |k: usize| {
@@ -120,7 +119,7 @@ impl Site {
         let tanh = theta.tanh();
         let best = self.stiffness * tanh + self.entropy * theta + (2.0 * theta).sinh();
         let peak = fields.partition_point(|b| *b < best);
-        let far = |k: &usize| ln_density(*k) < -60.0;
+        let far = |k: &usize| ln_density(*k) < -300.0;
         let mut from = peak.saturating_sub(1);
         let mut step = 1;
         while from > 0 && !far(&from) {
