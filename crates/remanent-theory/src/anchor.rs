@@ -50,7 +50,7 @@ impl Posterior {
     /// The law that a solved task leaves.
     pub fn new(site: Site, fields: &Fields, resolution: Resolution) -> Self {
         let grid = fields.grid(&site, Purpose::Densities, resolution);
-        let total = fields.probabilities(&grid);
+        let total = fields.probabilities(&grid, Purpose::Densities);
         let joint = joint_laws(fields, &grid, &total);
         let smooth = fields.smoothness();
         Self { site, grid, moments: OnceLock::new(), resolution, smooth, total, joint }
@@ -185,7 +185,7 @@ fn joint_laws(fields: &Fields, grid: &FieldGrid, total: &[f64]) -> JointMasses {
     match (fields.anchor, fields.mixing()) {
         (None, _) => vec![],
         (Some(_), Some(anchor)) => {
-            let law = |masses: &Vec<f64>| fields.mixed(grid, anchor.panels(), masses);
+            let law = |masses: &Vec<f64>| fields.mixed(grid, anchor.panels(), masses, Purpose::Signs);
             anchor.joint().iter().map(|pair| [law(&pair[0]), law(&pair[1])]).collect()
         }
         // The past is forgotten: only the teachers' own correlation is left.
@@ -203,7 +203,7 @@ fn joint_laws(fields: &Fields, grid: &FieldGrid, total: &[f64]) -> JointMasses {
 /// 1 − p_k for every older one.
 pub fn flips(site: &Site, fields: &Fields, resolution: Resolution) -> (f64, Vec<f64>) {
     let grid = fields.grid(site, Purpose::Signs, resolution);
-    let total = fields.probabilities(&grid);
+    let total = fields.probabilities(&grid, Purpose::Signs);
     // In logarithms: far above the transition 1 − p is e^{−1000} and less.
     let ln_law = |k: usize| match fields.mixing() {
         None => grid.weights[k].ln() + fields.ln_gaussian(grid.fields[k]),

@@ -76,7 +76,7 @@ impl<'a> Curve<'a> {
         let mut strands = vec![];
         for care in [Care::Quick, Care::Better, Care::Exact] {
             strands = self::strands(&task, alpha, care, resolution);
-            if !strands.iter().any(Strand::is_undecided) {
+            if !strands.iter().any(|s| s.is_undecided(care)) {
                 break;
             }
         }

@@ -23,6 +23,8 @@ const REACH_BELOW: f64 = 11.0;
 
 /// Beyond this many standard deviations a Gaussian is 0.
 const UNDERFLOW: f64 = 37.0;
+/// Beyond this many it does not matter to an average.
+const NEGLIGIBLE: f64 = 10.0;
 
 /// The law of B.
 #[derive(Clone, Copy, Debug)]
@@ -173,7 +175,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The probability of each node of a grid, normalised to 1.
-    pub fn probabilities(&self, grid: &FieldGrid) -> Vec<f64> {
+    pub fn probabilities(&self, grid: &FieldGrid, purpose: Purpose) -> Vec<f64> {
         let mut p = match self.mixing() {
             None => {
                 let mut p = vec![0.0; grid.fields.len()];
@@ -182,7 +184,7 @@ impl<'a> Fields<'a> {
                 }
                 p
             }
-            Some(anchor) => self.mixed(grid, anchor.panels(), anchor.masses()),
+            Some(anchor) => self.mixed(grid, anchor.panels(), anchor.masses(), purpose),
         };
         let total: f64 = p.iter().sum();
         p.iter_mut().for_each(|v| *v /= total);
@@ -201,11 +203,18 @@ impl<'a> Fields<'a> {
     }
 
     /// The probability of each node when θ̃ has `masses` at the nodes of `panels`.
-    pub fn mixed(&self, grid: &FieldGrid, panels: &Panels, masses: &[f64]) -> Vec<f64> {
+    pub fn mixed(
+        &self,
+        grid: &FieldGrid,
+        panels: &Panels,
+        masses: &[f64],
+        purpose: Purpose,
+    ) -> Vec<f64> {
+        let reach = if purpose == Purpose::Moments { NEGLIGIBLE } else { UNDERFLOW };
         let mut p = vec![0.0; grid.fields.len()];
         let (mean, c, deviation) = (self.mean, self.coupling, self.deviation);
         if panels.folds_masses(deviation / c) {
-            panels.fold_masses(masses, mean, c, deviation, UNDERFLOW, &grid.fields, &mut p);
+            panels.fold_masses(masses, mean, c, deviation, reach, &grid.fields, &mut p);
         } else {
             let own = self.anchor.filter(|a| std::ptr::eq(a.masses(), masses));
             let polynomials: Cow<[[f64; NODES]]> = match own {
@@ -222,7 +231,7 @@ impl<'a> Fields<'a> {
 /// The order parameters and what else the free energy needs, from the law of the field.
 pub fn site_averages(site: &Site, fields: &Fields, resolution: Resolution) -> SiteAverages {
     let grid = fields.grid(site, Purpose::Moments, resolution);
-    let probabilities = fields.probabilities(&grid);
+    let probabilities = fields.probabilities(&grid, Purpose::Moments);
     let mut moments = Vec::with_capacity(grid.fields.len());
     site.moments(&grid.fields, resolution.0, &mut moments);
     average(site, &grid.fields, &probabilities, &moments)

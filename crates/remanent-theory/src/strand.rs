@@ -55,11 +55,8 @@ pub struct Strand {
 
 /// α is traced up to this value, or twice the largest one asked for.
 const FARTHEST_ALPHA: f64 = 60.0;
-/// Where the curve rises less steeply than this without turning, or turns
-/// back by less, a coarse trace cannot tell whether there are folds.
-const UNDECIDED: f64 = 0.004;
 /// Where ln α moves less than this per unit of length, folds are to be expected.
-const SLOW: f64 = 0.08;
+const SLOW: f64 = 0.03;
 /// A strand whose ln α moves less than this per unit of length, at fields of
 /// more than `CORNER_FIELDS`, is on its way into the corner.
 const CORNER_SLOPE: f64 = 3e-4;
@@ -84,6 +81,16 @@ impl Care {
             Self::Quick => Resolution(wanted.0.min(1.0) * Resolution::COARSE.0),
             Self::Better => Resolution(wanted.0.min(1.0) * 1.7 * Resolution::COARSE.0),
             Self::Exact | Self::Drawn => wanted,
+        }
+    }
+
+    /// Where the curve rises less steeply than this without turning, or turns
+    /// back by less, such a trace cannot tell whether there are folds.
+    fn undecided(self) -> f64 {
+        match self {
+            Self::Quick => 0.004,
+            Self::Better => 3e-4,
+            Self::Exact | Self::Drawn => 1e-6,
         }
     }
 
@@ -158,16 +165,21 @@ impl Strand {
         Some(Self { points, from_above, end, turns, folds })
     }
 
-    pub(crate) fn is_undecided(&self) -> bool {
-        let outside = self.points.iter().filter(|p| outside_corner(p));
-        let slopes: Vec<f64> = outside.map(|p| p.tangent[3]).collect();
-        let nearly_turns = slopes.windows(3).any(|w| {
-            w[1] <= w[0] && w[1] <= w[2] && w[1].abs() < UNDECIDED && w[0].min(w[2]) > 0.0
+    /// Whether a trace with this care leaves open how many folds there are.
+    pub(crate) fn is_undecided(&self, care: Care) -> bool {
+        let limit = care.undecided();
+        let outside: Vec<&CurvePoint> = self.points.iter().filter(|p| outside_corner(p)).collect();
+        let nearly_turns = outside.windows(3).any(|w| {
+            let slopes = [0, 1, 2].map(|i| w[i].tangent[3]);
+            slopes[1] <= slopes[0]
+                && slopes[1] <= slopes[2]
+                && slopes[0].min(slopes[2]) > 0.0
+                && lowest(w, slopes) < limit
         });
         let barely_turns = self
             .turns
             .windows(2)
-            .any(|pair| (self.rough_fold(pair[0]) - self.rough_fold(pair[1])).abs() < UNDECIDED);
+            .any(|pair| (self.rough_fold(pair[0]) - self.rough_fold(pair[1])).abs() < limit);
         // A chord much flatter than the tangents at both of its ends hides a pair of folds.
         let hides_a_pair = self.points.windows(2).any(|w| {
             let (a, b) = (&w[0], &w[1]);
@@ -196,6 +208,18 @@ impl Strand {
     pub fn passed(&self, index: usize) -> usize {
         self.turns.iter().filter(|&&i| index > i).count()
     }
+}
+
+/// The smallest value of the parabola through the slopes at three points.
+fn lowest(points: &[&CurvePoint], slopes: [f64; 3]) -> f64 {
+    let length = |i: usize| {
+        (0..4).map(|k| (points[i + 1].y[k] - points[i].y[k]).powi(2)).sum::<f64>().sqrt()
+    };
+    let (a, b) = (length(0), length(1));
+    let (left, right) = ((slopes[1] - slopes[0]) / a, (slopes[2] - slopes[1]) / b);
+    let bend = 2.0 * (right - left) / (a + b);
+    let slope = (left * b + right * a) / (a + b);
+    if bend > 0.0 { slopes[1] - 0.5 * slope * slope / bend } else { slopes[1] }
 }
 
 /// Whether a point is far from the corner, where slopes are too small to be told from noise.
