@@ -36,7 +36,8 @@ fn main() -> ExitCode {
         vec![random::examine(seed, only as u32, doubled > 0)]
     } else {
         random::campaign(seed, count, doubled, &|finding| {
-            for violation in &finding.violations {
+            let slow = finding.is_slow().then(|| format!("took {:.2} s", finding.seconds));
+            for violation in finding.violations.iter().chain(&slow) {
                 println!("{} {}: {violation}: {}", finding.number, finding.kind.name(), finding.options);
             }
         })
@@ -52,7 +53,8 @@ fn main() -> ExitCode {
         eprintln!("{file}: {error}");
         return ExitCode::FAILURE;
     }
-    ExitCode::from(u8::from(findings.iter().any(|f| !f.violations.is_empty())))
+    let fails = |f: &Finding| !f.violations.is_empty() || f.is_slow();
+    ExitCode::from(u8::from(findings.iter().any(fails)))
 }
 
 /// The counts as a page.
@@ -68,8 +70,8 @@ fn table(findings: &[Finding], seed: u64, date: &str, seconds: f64) -> String {
         findings.len(),
     );
     text += "| kind | problems | rows converged | inaccurate | no solution | left domain | max iterations | \
-             violations | largest estimate | doubled | largest change | slowest (s) |\n";
-    text += "|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+             violations | largest estimate | doubled | largest change | slowest (s) | above 1 s |\n";
+    text += "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
     let kinds = Kind::ALL.iter().map(|k| (k.name(), Some(*k))).chain([("all", None)]);
     for (name, kind) in kinds {
         let of: Vec<&Finding> =
@@ -84,7 +86,7 @@ fn table(findings: &[Finding], seed: u64, date: &str, seconds: f64) -> String {
         let largest = |value: fn(&Finding) -> f64| of.iter().map(|f| value(f)).fold(0.0, f64::max);
         let _ = writeln!(
             text,
-            "| {name} | {} | {} | {} | {} | {} | {} | {} | {:.1e} | {} | {:.1e} | {:.2} |",
+            "| {name} | {} | {} | {} | {} | {} | {} | {} | {:.1e} | {} | {:.1e} | {:.2} | {} |",
             of.len(),
             count("converged"),
             count("inaccurate"),
@@ -96,6 +98,7 @@ fn table(findings: &[Finding], seed: u64, date: &str, seconds: f64) -> String {
             of.iter().filter(|f| f.change.is_some()).count(),
             largest(|f| f.change.unwrap_or(0.0)),
             largest(|f| f.seconds),
+            of.iter().filter(|f| f.is_slow()).count(),
         );
     }
     let mut slow: Vec<f64> = findings.iter().map(|f| f.seconds).collect();

@@ -18,7 +18,7 @@ use crate::site::{Moments, Site};
 /// No θ lies beyond this.
 const FARTHEST: f64 = 45.0;
 /// Panels with less than this fraction of the mass are left out.
-const TRIMMED: f64 = 1e-19;
+const TRIMMED: f64 = 1e-26;
 /// Length of a panel in units of the scale on which the density changes.
 const PANEL: f64 = 3.6;
 /// Panels on which the last coefficients of the density are larger than this
@@ -84,7 +84,7 @@ impl Posterior {
     fn intervals(&self) -> Vec<(f64, f64)> {
         let mut spans: Vec<(f64, f64)> = Vec::with_capacity(self.grid.fields.len());
         for (moments, p) in self.moments().iter().zip(&self.total) {
-            if *p < 1e-24 {
+            if *p < 1e-30 {
                 continue;
             }
             let (width, _) = self.site.scales(moments.reference);
@@ -121,7 +121,7 @@ impl Posterior {
         let mut pairs: Vec<Pair> = Vec::new();
         let mut seen = 0.0_f64;
         let refinement = self.resolution.0 / Resolution::STANDARD.0;
-        let farthest = self.moments().iter().zip(&self.total).filter(|(_, p)| **p > 1e-24);
+        let farthest = self.moments().iter().zip(&self.total).filter(|(_, p)| **p > 1e-30);
         let farthest = farthest.fold(0.0, |m, (moments, _)| f64::max(m, moments.reference));
         for (start, end) in self.intervals() {
             let mut from = start;
@@ -142,7 +142,7 @@ impl Posterior {
                         let size = side[0].iter().fold(0.0, |m, v| f64::max(m, *v));
                         let last = coefficients(&side[0]);
                         let tail = last[NODES - 2..].iter().map(|c| c.abs()).sum::<f64>();
-                        let matters = size * panel.half > 1e-12 * seen.max(1e-3);
+                        let matters = size * panel.half > 1e-18 * seen.max(1e-3);
                         if matters { worst.max(tail / size) } else { worst }
                     });
                     // Rounding does not become smaller on a shorter panel.

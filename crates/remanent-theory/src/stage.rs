@@ -22,6 +22,8 @@ use crate::task::{Task, from_coordinates};
 pub const ACCURACY: f64 = 1e-8;
 /// How many stages there are at most.
 const STAGES: usize = 7;
+/// The size by which smaller values of 1 − p count if a task inherits something.
+const RARE: f64 = 1e-17;
 /// A root with a larger residual is none; with a smaller one it is judged by how much it moves.
 const TOLERATED: f64 = 1e-6;
 
@@ -34,6 +36,8 @@ pub struct Stage {
     pub solution: Solution,
     /// 1 − p_k of every older task.
     pub older: Vec<f64>,
+    /// Probabilities below this are known to this accuracy only.
+    floor: f64,
 }
 
 impl Stage {
@@ -96,7 +100,8 @@ impl Stage {
             termination: Termination::Inaccurate,
         };
         let older = older.into_iter().map(|p| p.clamp(0.0, 2.0)).collect();
-        Some(Self { root, solution, older })
+        let floor = if fields.mixing().is_some() { RARE } else { 0.0 };
+        Some(Self { root, solution, older, floor })
     }
 
     /// The law of the magnetisations that the task leaves.
@@ -143,7 +148,8 @@ impl Stage {
     /// Numbers that are positive and may be tiny count by their own size, and so
     /// do the conjugates. Numbers of either sign count by a size that does not
     /// vanish with them: r by √q_0, p by 1e-3, A by the spread of the fields,
-    /// −βf by 0.01, the replicon by 1.
+    /// −βf by 0.01, the replicon by 1. After an anchor 1 − p counts by 1e-17 at the
+    /// least: what it inherits is a law whose tails are cut.
     fn difference(&self, other: &Self) -> f64 {
         let (a, b) = (&self.solution, &other.solution);
         let relative = |x: f64, y: f64, size: f64| {
@@ -164,8 +170,7 @@ impl Stage {
             (a.q_0_hat, b.q_0_hat, 0.0),
             (a.r_hat, b.r_hat, 0.0),
             (stiffness(a), stiffness(b), spread),
-            (a.eps, b.eps, 0.0),
-            (a.one_minus_p, b.one_minus_p, 0.0),
+            (a.one_minus_p, b.one_minus_p, other.floor),
             (a.p, b.p, 1e-3),
             (a.minus_beta_f, b.minus_beta_f, 0.01),
             (a.replicon, b.replicon, 1.0),
@@ -174,7 +179,7 @@ impl Stage {
             worst = if change.is_nan() { f64::INFINITY } else { worst.max(change) };
         }
         for (x, y) in self.older.iter().zip(&other.older) {
-            worst = worst.max(relative(*x, *y, 0.0)).max(if x.is_nan() { f64::INFINITY } else { 0.0 });
+            worst = worst.max(relative(*x, *y, other.floor)).max(if x.is_nan() { f64::INFINITY } else { 0.0 });
         }
         worst
     }

@@ -50,6 +50,8 @@ pub struct Strand {
     pub end: StrandEnd,
     /// Indices i such that a fold lies between points i and i + 1.
     pub(crate) turns: Vec<usize>,
+    /// ln of the fields from which slopes are too small to be told from noise, and more.
+    corner_fields: f64,
     pub(crate) folds: Vec<OnceLock<Option<Fold>>>,
 }
 
@@ -62,6 +64,12 @@ const SLOW: f64 = 0.03;
 const CORNER_SLOPE: f64 = 3e-4;
 const CORNER_FIELDS: f64 = 1e8;
 
+/// ln of the fields from which a strand may be on its way into the corner. With a
+/// prescribed q_⋆ there is no corner, only fields of the order of 1/(1 − q_⋆)².
+fn corner_fields(task: &Task) -> f64 {
+    CORNER_FIELDS.ln() - 2.0 * task.one_minus_q_star.map_or(0.0, f64::ln)
+}
+
 /// How a curve is traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Care {
@@ -69,7 +77,7 @@ pub(crate) enum Care {
     Quick,
     /// Less coarse quadrature: where the first was not smooth enough to follow.
     Better,
-    /// Full quadrature, long steps: where coarse quadrature cannot tell.
+    /// Quadrature good to 1e-9, long steps: where coarse quadrature cannot tell.
     Exact,
     /// Full quadrature, short steps: for drawing.
     Drawn,
@@ -80,7 +88,8 @@ impl Care {
         match self {
             Self::Quick => Resolution(wanted.0.min(1.0) * Resolution::COARSE.0),
             Self::Better => Resolution(wanted.0.min(1.0) * 1.7 * Resolution::COARSE.0),
-            Self::Exact | Self::Drawn => wanted,
+            Self::Exact => Resolution(wanted.0.min(1.0) * 0.75),
+            Self::Drawn => wanted,
         }
     }
 
@@ -129,14 +138,16 @@ impl Strand {
         let towards = [0.0, 0.0, 0.0, if from_above { -1.0 } else { 1.0 }];
         let first = point_at(&mut f, start, &towards, 1e-6)?;
         let lowest = start[3].min(-6.0);
+        let corner_fields = corner_fields(task);
+        let outside_corner = |p: &CurvePoint| p.y[1] < corner_fields - 6.0;
         let mut corner = false;
         let mut done = |p: &CurvePoint| {
             // A picture need not go so far into the corner.
             let (fields, slope) = match care {
-                Care::Drawn => (0.01 * CORNER_FIELDS, 10.0 * CORNER_SLOPE),
-                _ => (CORNER_FIELDS, CORNER_SLOPE),
+                Care::Drawn => (corner_fields - 100_f64.ln(), 10.0 * CORNER_SLOPE),
+                _ => (corner_fields, CORNER_SLOPE),
             };
-            corner = p.y[1] > fields.ln() && p.tangent[3].abs() < slope;
+            corner = p.y[1] > fields && p.tangent[3].abs() < slope;
             corner || p.y[3] > farthest || p.y[3] < lowest
         };
         let (mut points, end) = care.tracer().trace(&mut f, first, &mut done);
@@ -162,12 +173,13 @@ impl Strand {
         let turns: Vec<usize> =
             (0..points.len() - 1).filter(|&i| rises(&points[i]) != rises(&points[i + 1])).collect();
         let folds = turns.iter().map(|_| OnceLock::new()).collect();
-        Some(Self { points, from_above, end, turns, folds })
+        Some(Self { points, from_above, end, turns, folds, corner_fields })
     }
 
     /// Whether a trace with this care leaves open how many folds there are.
     pub(crate) fn is_undecided(&self, care: Care) -> bool {
         let limit = care.undecided();
+        let outside_corner = |p: &CurvePoint| p.y[1] < self.corner_fields - 6.0;
         let outside: Vec<&CurvePoint> = self.points.iter().filter(|p| outside_corner(p)).collect();
         let nearly_turns = outside.windows(3).any(|w| {
             let slopes = [0, 1, 2].map(|i| w[i].tangent[3]);
@@ -220,11 +232,6 @@ fn lowest(points: &[&CurvePoint], slopes: [f64; 3]) -> f64 {
     let bend = 2.0 * (right - left) / (a + b);
     let slope = (left * b + right * a) / (a + b);
     if bend > 0.0 { slopes[1] - 0.5 * slope * slope / bend } else { slopes[1] }
-}
-
-/// Whether a point is far from the corner, where slopes are too small to be told from noise.
-fn outside_corner(p: &CurvePoint) -> bool {
-    p.y[1] < CORNER_FIELDS.ln() - 6.0
 }
 
 /// The strand from α → 0, and the one from α → ∞ if the first does not lead there.

@@ -28,27 +28,20 @@ impl Site {
         let at_zero = self.exponent(0.0, field);
         let at_mode = self.exponent(mode, field);
         let top = at_zero.max(at_mode);
-        let start = if at_mode >= at_zero { mode } else { 0.0 };
-        let reference = Place::at::<ENTROPY>(start);
+        let highest = if at_mode >= at_zero { mode } else { 0.0 };
+        let reference = Place::at::<ENTROPY>(highest);
         let mut total = [0.0; LANES];
-        for side in [1.0, -1.0] {
+        // Adds panels from `start` to where nothing is left to add, or to `limit`; answers
+        // where it ended.
+        let mut walk = |start: f64, side: f64, limit: f64| {
             let mut from = start;
-            loop {
-                let here = self.exponent(from, field);
-                let more = if side > 0.0 {
-                    here > top - DEPTH || from < mode
-                } else {
-                    from > 0.0 && here.max(at_zero) > top - DEPTH
-                };
-                if !more {
-                    break;
-                }
+            while (limit - from) * side > 0.0 && self.exponent(from, field) > top - DEPTH {
                 // A panel as long as the integrand's own scale where it begins.
                 let h = Hyperbolic::at(from);
                 let slope = (h.sech2 * self.pull(from, &h, field)).abs().max(1e-12);
                 let bend = (h.sech2 * self.restoring(&h)).abs().max(1e-12);
                 let length = 0.8_f64.min(3.0 / bend.sqrt()).min(6.0 / slope) / refinement;
-                let to = (from + side * length).max(0.0);
+                let to = if side > 0.0 { (from + length).min(limit) } else { (from - length).max(limit) };
                 let (middle, half) = (0.5 * (from + to), 0.5 * (to - from).abs());
                 for i in 0..LANES {
                     let place = Place::at::<ENTROPY>(middle + half * nodes[i]);
@@ -56,6 +49,19 @@ impl Site {
                     total[i] += half * weights[i] * elementary::exp(exponent) * place.one_minus_m2;
                 }
                 from = to;
+            }
+            from
+        };
+        // From the highest point outwards; and if there is another hill beyond a valley, from there.
+        if at_mode >= at_zero {
+            walk(mode, 1.0, f64::INFINITY);
+            let bottom = walk(mode, -1.0, 0.0);
+            walk(0.0, 1.0, bottom);
+        } else {
+            let bottom = walk(0.0, 1.0, f64::INFINITY);
+            if bottom < mode {
+                walk(mode, -1.0, bottom);
+                walk(mode, 1.0, f64::INFINITY);
             }
         }
         (reference, total.iter().sum::<f64>().ln())
