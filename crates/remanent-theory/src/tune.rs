@@ -24,9 +24,10 @@ impl Objective {
     pub fn of(self, errors: &[f64]) -> f64 {
         match self {
             Self::Mean => errors.iter().sum::<f64>() / errors.len() as f64,
-            Self::Max => errors
-                .iter()
-                .fold(f64::NEG_INFINITY, |m, e| if e.is_nan() { f64::NAN } else { m.max(*e) }),
+            // An error that is not known makes the largest unknown, wherever it stands.
+            Self::Max => errors.iter().fold(f64::NEG_INFINITY, |m, e| {
+                if m.is_nan() || e.is_nan() { f64::NAN } else { m.max(*e) }
+            }),
         }
     }
 }
@@ -134,4 +135,19 @@ pub fn tune(
         at_edge,
         curve,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_error_is_never_swallowed() {
+        for kind in [Objective::Mean, Objective::Max] {
+            for errors in [[f64::NAN, 0.1, 0.2], [0.1, f64::NAN, 0.2], [0.1, 0.2, f64::NAN]] {
+                assert!(kind.of(&errors).is_nan(), "{kind:?} {errors:?}");
+            }
+        }
+        assert_eq!(Objective::Max.of(&[0.1, 0.3, 0.2]), 0.3);
+    }
 }
