@@ -122,17 +122,19 @@ fn outcome(outcome: Outcome) -> Value {
     context! { name => outcome.name(), symbol => outcome.symbol().to_string() }
 }
 
-fn test(test: &Test) -> Value {
+/// A test of a list. Where several in a row have the same reason, the last one gives it.
+fn test(test: &Test, next: Option<&Test>) -> Value {
+    let reason = Some(&test.reason).filter(|reason| next.is_none_or(|t| t.reason != **reason));
     context! {
         outcome => outcome(test.outcome),
         statement => test.statement(),
         margin => test.margin.as_str(),
-        reason => test.reason.as_str(),
+        reason,
     }
 }
 
 fn tests(tests: &[Test]) -> Vec<Value> {
-    tests.iter().map(test).collect()
+    tests.iter().enumerate().map(|(i, one)| test(one, tests.get(i + 1))).collect()
 }
 
 /// Claims and answers have the same layout.
