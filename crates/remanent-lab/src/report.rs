@@ -19,7 +19,7 @@
 //! let exhibit = Exhibit {
 //!     id: "3b".into(),
 //!     title: "error against α".into(),
-//!     size: Size { text: "N = 500".into(), full: Some("N = 1000".into()) },
+//!     size: Size { text: "N = 500".into(), full: Some("N = 1000".into()), fewer_points: false },
 //!     found: "It falls.".into(),
 //!     findings: Findings::Claims(vec![Claim::new("The error falls.", "Fig. 3b", vec![test])]),
 //!     notes: vec![],
@@ -65,6 +65,8 @@ pub struct Size {
     pub text: String,
     /// The full size in words, if the experiment was smaller.
     pub full: Option<String>,
+    /// Whether the theory was solved at fewer points than at full size.
+    pub fewer_points: bool,
 }
 
 impl Size {

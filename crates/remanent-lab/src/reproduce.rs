@@ -29,7 +29,7 @@ pub use work::{Experiment, Work, WorkError};
 use remanent_plot::{Axis, Figure, Panel, Table};
 use serde_json::Value;
 
-use crate::report::Exhibit;
+use crate::report::{Exhibit, Size};
 use crate::verdict::{Answer, Claim, Findings};
 
 /// Puts together what the report says of a figure. A figure that cannot be measured or drawn from
@@ -62,16 +62,17 @@ fn shown(work: &Work, records: Records) -> Result<(Value, Judgement, Drawing), S
         "a record is missing that it needs: a trial was lost, or the theory has no solution";
     let results = Results::new(work, records)?;
     let measured = (work.entry.measure)(&results).ok_or(REASON)?;
-    let mut judgement = judge(work.entry, &measured, work.size.is_reduced())?;
+    let mut judgement = judge(work.entry, &measured, &work.size)?;
     judgement.notes.extend(results.remarks());
     Ok((measured, judgement, (work.entry.draw)(&results).ok_or(REASON)?))
 }
 
 /// What measurements of a figure decide, at full size or below.
-pub fn judge(entry: &Entry, measured: &Value, reduced: bool) -> Result<Judgement, String> {
+pub fn judge(entry: &Entry, measured: &Value, size: &Size) -> Result<Judgement, String> {
     let judgement = (entry.judge)(measured)?;
-    Ok(if reduced {
-        Judgement { findings: judgement.findings.at_reduced_size(), ..judgement }
+    Ok(if size.is_reduced() {
+        let findings = judgement.findings.at_reduced_size(size.fewer_points);
+        Judgement { findings, ..judgement }
     } else {
         judgement
     })

@@ -79,7 +79,7 @@ fn exhibit(id: &str, title: &str, figure: &Figure) -> Exhibit {
     Exhibit {
         id: id.into(),
         title: title.into(),
-        size: Size { text: "N = 1000, 20 trials".into(), full: None },
+        size: Size { text: "N = 1000, 20 trials".into(), full: None, fewer_points: false },
         found:
             "The error falls as the theory says, by 0.030 ± 0.004 at least, and jumps between α = 1.6 and 1.7."
                 .into(),
@@ -109,7 +109,11 @@ fn report() -> Report {
     let (falls, rises) =
         (claim("Both errors fall with α_2.", &[-0.03]), claim("They do so early.", &[0.03, -0.03]));
     let open = claim("The first task is forgotten slowly.", &[-0.005]);
-    let size = Size { text: "N = 500, 5 trials".into(), full: Some("N = 1000, 20 trials".into()) };
+    let size = Size {
+        text: "N = 500, 5 trials".into(),
+        full: Some("N = 1000, 20 trials".into()),
+        fewer_points: false,
+    };
     let question =
         "Where does the prior help, and by how much does it change what has to be stored?";
     let answer = Answer::new(question, "Nowhere: 0.012 ± 0.004 at γ = 0.5, and less elsewhere.");

@@ -220,7 +220,9 @@ impl Parameters {
                 } else {
                     format!("{tasks} tasks need one or {tasks}")
                 };
-                return Err(ParameterError::Other(format!("meta has {given} values, but {needed}")));
+                return Err(ParameterError::Other(format!(
+                    "meta has {given} values, but {needed}"
+                )));
             }
             for &m in &self.meta {
                 factor("meta", m)?;

@@ -163,7 +163,12 @@ impl Found {
     }
 }
 
-pub(crate) fn free_energy(task: &Task, alpha: f64, c: &Conjugates, turn: &crate::task::Turn) -> f64 {
+pub(crate) fn free_energy(
+    task: &Task,
+    alpha: f64,
+    c: &Conjugates,
+    turn: &crate::task::Turn,
+) -> f64 {
     let o = &turn.site.overlaps;
     let q_d = task.one_minus_q_star.map_or(o.q_d(), |kappa| 1.0 - kappa);
     let kl_constant = match task.anchor {

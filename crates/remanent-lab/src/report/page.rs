@@ -248,7 +248,7 @@ mod tests {
         Exhibit {
             id: "3b".into(),
             title: "error".into(),
-            size: Size { text: "N = 1000".into(), full: None },
+            size: Size { text: "N = 1000".into(), full: None, fewer_points: false },
             found: "It falls.".into(),
             findings: claims("It falls.", "Fig. 3b", "the fall"),
             notes: vec!["a note".into()],
@@ -321,7 +321,7 @@ mod tests {
         let exhibit = Exhibit {
             id: text(),
             title: text(),
-            size: Size { text: text(), full: Some(text()) },
+            size: Size { text: text(), full: Some(text()), fewer_points: true },
             found: text(),
             findings: claims(bad, bad, bad),
             notes: vec![text()],

@@ -80,6 +80,7 @@ impl Work {
         let size = Size {
             text: describe(&plan, &experiment, coarser),
             full: (smaller || coarser).then(|| describe(&whole, &whole_experiment, false)),
+            fewer_points: coarser,
         };
         Ok(Self { entry, plan, experiment, queries, size, quick, seeds })
     }

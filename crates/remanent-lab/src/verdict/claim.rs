@@ -34,9 +34,11 @@ impl Claim {
         self
     }
 
-    /// The same where the experiment was smaller than the paper's.
-    pub fn at_reduced_size(self) -> Self {
-        let reduced = |tests: Vec<Test>| tests.into_iter().map(Test::at_reduced_size).collect();
+    /// The same where the experiment was smaller than the paper's, see [`Test::at_reduced_size`].
+    pub fn at_reduced_size(self, fewer_points: bool) -> Self {
+        let reduced = |tests: Vec<Test>| {
+            tests.into_iter().map(|test| test.at_reduced_size(fewer_points)).collect()
+        };
         Self::new(self.says, self.place, reduced(self.tests)).remark(reduced(self.remarks))
     }
 }
@@ -84,15 +86,21 @@ impl Findings {
         }
     }
 
-    /// The same where the experiment was smaller than the configuration's own.
-    pub fn at_reduced_size(self) -> Self {
+    /// The same where the experiment was smaller than the configuration's own, see
+    /// [`Test::at_reduced_size`].
+    pub fn at_reduced_size(self, fewer_points: bool) -> Self {
         match self {
             Self::Claims(claims) => {
-                Self::Claims(claims.into_iter().map(Claim::at_reduced_size).collect())
+                let reduced = |claim: Claim| claim.at_reduced_size(fewer_points);
+                Self::Claims(claims.into_iter().map(reduced).collect())
             }
             Self::Answers(answers) => {
                 let reduced = |answer: Answer| Answer {
-                    tests: answer.tests.into_iter().map(Test::at_reduced_size).collect(),
+                    tests: answer
+                        .tests
+                        .into_iter()
+                        .map(|test| test.at_reduced_size(fewer_points))
+                        .collect(),
                     ..answer
                 };
                 Self::Answers(answers.into_iter().map(reduced).collect())
@@ -205,7 +213,7 @@ mod tests {
         let claim = Claim::new("", "", vec![test(Outcome::Contradicted)]);
         let findings = Findings::Claims(vec![claim]);
         assert_eq!(findings.verdict(), Some(Verdict::NotReproduced));
-        assert_eq!(findings.at_reduced_size().verdict(), Some(Verdict::Undecided));
+        assert_eq!(findings.at_reduced_size(false).verdict(), Some(Verdict::Undecided));
         assert_eq!(Findings::Answers(vec![Answer::new("?", "1")]).verdict(), None);
     }
 

@@ -147,10 +147,11 @@ impl Test {
     }
 
     /// The same where the experiment was smaller than the paper's: what was simulated contradicts
-    /// nothing then. An exact number has no size.
-    pub fn at_reduced_size(mut self) -> Self {
+    /// nothing then, nor does the theory if it was solved at fewer points. An exact number has no size
+    /// otherwise.
+    pub fn at_reduced_size(mut self, fewer_points: bool) -> Self {
         let simulated = self.estimate.is_some_and(|estimate| !estimate.is_exact());
-        if simulated && self.outcome == Outcome::Contradicted {
+        if (simulated || fewer_points) && self.outcome == Outcome::Contradicted {
             self.outcome = Outcome::Undecided;
             self.margin = format!("fails ({}), at a size too small to contradict", self.margin);
         }
@@ -266,11 +267,12 @@ mod tests {
     #[test]
     fn nothing_that_was_simulated_small_is_contradicted() {
         let fails = Test::above("x", estimate(0.0, 0.01, 20), TENTH);
-        assert_eq!(fails.at_reduced_size().outcome, Outcome::Undecided);
+        assert_eq!(fails.at_reduced_size(false).outcome, Outcome::Undecided);
         let holds = Test::above("x", estimate(1.0, 0.01, 20), TENTH);
-        assert_eq!(holds.clone().at_reduced_size(), holds);
+        assert_eq!(holds.clone().at_reduced_size(true), holds);
         let exact = Test::above("x", Some(Estimate::exact(0.0)), TENTH);
-        assert_eq!(exact.at_reduced_size().outcome, Outcome::Contradicted);
+        assert_eq!(exact.clone().at_reduced_size(false).outcome, Outcome::Contradicted);
+        assert_eq!(exact.at_reduced_size(true).outcome, Outcome::Undecided);
     }
 
     #[test]
