@@ -126,7 +126,10 @@ mod tests {
 
     #[test]
     fn nodes_lie_at_equal_steps_of_the_coordinate() {
-        let clusters = [Cluster { centre: 0.0, scale: 1.0, strength: 1.0 }, Cluster { centre: 52.0, scale: 7.0, strength: 1.0 }];
+        let clusters = [
+            Cluster { centre: 0.0, scale: 1.0, strength: 1.0 },
+            Cluster { centre: 52.0, scale: 7.0, strength: 1.0 },
+        ];
         let spread = Spread { spacing: 20.0, step: 0.4, clusters: &clusters };
         let nodes = spread.nodes(-150.0, 480.0);
         let t: Vec<f64> = nodes.x.iter().map(|x| spread.coordinate(*x)).collect();

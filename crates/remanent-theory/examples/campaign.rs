@@ -38,7 +38,12 @@ fn main() -> ExitCode {
         random::campaign(seed, count, doubled, &|finding| {
             let slow = finding.is_slow().then(|| format!("took {:.2} s", finding.seconds));
             for violation in finding.violations.iter().chain(&slow) {
-                println!("{} {}: {violation}: {}", finding.number, finding.kind.name(), finding.options);
+                println!(
+                    "{} {}: {violation}: {}",
+                    finding.number,
+                    finding.kind.name(),
+                    finding.options
+                );
             }
         })
     };
@@ -116,7 +121,14 @@ fn table(findings: &[Finding], seed: u64, date: &str, seconds: f64) -> String {
     if !wrong.is_empty() {
         text += "\nViolations:\n\n";
         for f in wrong.iter().take(40) {
-            let _ = writeln!(text, "- {} ({}): {}: `{}`", f.number, f.kind.name(), f.violations.join("; "), f.options);
+            let _ = writeln!(
+                text,
+                "- {} ({}): {}: `{}`",
+                f.number,
+                f.kind.name(),
+                f.violations.join("; "),
+                f.options
+            );
         }
     }
     text

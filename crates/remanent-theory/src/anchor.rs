@@ -185,7 +185,8 @@ fn joint_laws(fields: &Fields, grid: &FieldGrid, total: &[f64]) -> JointMasses {
     match (fields.anchor, fields.mixing()) {
         (None, _) => vec![],
         (Some(_), Some(anchor)) => {
-            let law = |masses: &Vec<f64>| fields.mixed(grid, anchor.panels(), masses, Purpose::Signs);
+            let law =
+                |masses: &Vec<f64>| fields.mixed(grid, anchor.panels(), masses, Purpose::Signs);
             anchor.joint().iter().map(|pair| [law(&pair[0]), law(&pair[1])]).collect()
         }
         // The past is forgotten: only the teachers' own correlation is left.
@@ -282,10 +283,8 @@ impl Anchor {
         };
         let nothing = vec![0.0; columns[0].len()];
         // A flip of the teacher changes the sign of W^k W^t as well.
-        let mut joint: JointMasses = columns[1..]
-            .chunks_exact(2)
-            .map(|c| [mix(&c[0], &c[1]), mix(&c[1], &c[0])])
-            .collect();
+        let mut joint: JointMasses =
+            columns[1..].chunks_exact(2).map(|c| [mix(&c[0], &c[1]), mix(&c[1], &c[0])]).collect();
         joint.push([mix(&columns[0], &nothing), mix(&nothing, &columns[0])]);
         let total = mix(&columns[0], &columns[0]);
         let kept: Vec<bool> =
@@ -324,9 +323,10 @@ impl Anchor {
         &self.joint
     }
 
-    /// E[½ ln((1 − m̃²)/4)], the constant of the KL divergence.
-    pub fn kl_constant(&self) -> f64 {
-        let ln_2_cosh = |theta: f64| theta.abs() + (-2.0 * theta.abs()).exp().ln_1p();
-        self.panels.thetas.iter().zip(&self.total).map(|(theta, p)| -p * ln_2_cosh(*theta)).sum()
+    /// E[½ ln((1 − m̃²)/4) + θ̃]: the constant of the KL divergence, and the mean of θ̃.
+    pub fn kl_constant_and_mean(&self) -> f64 {
+        // θ − ln(2 cosh θ) = −ln(1 + e^{−2θ}).
+        let rest = |theta: f64| (-2.0 * theta).max(0.0) + (-2.0 * theta.abs()).exp().ln_1p();
+        self.panels.thetas.iter().zip(&self.total).map(|(theta, p)| -p * rest(*theta)).sum()
     }
 }

@@ -203,7 +203,8 @@ impl Chain {
                 let chosen = choose(c, &found, alpha, choice, self.resolution)?;
                 found.iter().position(|f| std::ptr::eq(f, chosen))
             });
-            let why = curve.as_ref().map_or(Termination::LeftDomain, |c| why_none(c, alpha, choice));
+            let why =
+                curve.as_ref().map_or(Termination::LeftDomain, |c| why_none(c, alpha, choice));
             (found, chosen, why)
         };
         let mut solution = Solution::none(alpha, beta, asked(choice), why);

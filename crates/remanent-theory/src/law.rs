@@ -151,7 +151,8 @@ impl Panels {
         fields: &[f64],
         density: &mut [f64],
     ) {
-        let centres: Vec<f64> = self.thetas.iter().map(|t| (mean + coupling * t) / deviation).collect();
+        let centres: Vec<f64> =
+            self.thetas.iter().map(|t| (mean + coupling * t) / deviation).collect();
         fold(&centres, masses, deviation, reach, fields, density);
     }
 
@@ -272,13 +273,11 @@ mod tests {
     /// A Gaussian of width 0.5 around 0.3, folded with Gaussians of any width.
     #[test]
     fn both_ways_of_folding_give_the_gaussian_of_the_added_variances() {
-        let panels: Vec<Panel> = (0..8)
-            .map(|k| Panel { middle: -3.5 + f64::from(k), half: 0.5, scale: 0.5 })
-            .collect();
+        let panels: Vec<Panel> =
+            (0..8).map(|k| Panel { middle: -3.5 + f64::from(k), half: 0.5, scale: 0.5 }).collect();
         let panels = Panels::new(panels);
-        let gaussian = |x: f64, v: f64| {
-            (-0.5 * x * x / v).exp() / (2.0 * std::f64::consts::PI * v).sqrt()
-        };
+        let gaussian =
+            |x: f64, v: f64| (-0.5 * x * x / v).exp() / (2.0 * std::f64::consts::PI * v).sqrt();
         let masses: Vec<f64> = panels
             .panels
             .iter()
@@ -293,7 +292,14 @@ mod tests {
                 panels.fold_masses(&masses, mean, coupling, deviation, 37.0, &fields, &mut density);
             } else {
                 let polynomials = panels.densities(&masses);
-                panels.fold_densities(&polynomials, mean, coupling, deviation, &fields, &mut density);
+                panels.fold_densities(
+                    &polynomials,
+                    mean,
+                    coupling,
+                    deviation,
+                    &fields,
+                    &mut density,
+                );
             }
             let variance = 0.25 * coupling * coupling + deviation * deviation;
             for (b, d) in fields.iter().zip(&density) {

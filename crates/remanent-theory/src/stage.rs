@@ -179,7 +179,11 @@ impl Stage {
             worst = if change.is_nan() { f64::INFINITY } else { worst.max(change) };
         }
         for (x, y) in self.older.iter().zip(&other.older) {
-            worst = worst.max(relative(*x, *y, other.floor)).max(if x.is_nan() { f64::INFINITY } else { 0.0 });
+            worst = worst.max(relative(*x, *y, other.floor)).max(if x.is_nan() {
+                f64::INFINITY
+            } else {
+                0.0
+            });
         }
         worst
     }

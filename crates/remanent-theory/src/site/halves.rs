@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use multiversion::multiversion;
 use remanent_math::{elementary, legendre};
 
-use super::{STRONG_ENTROPY, Site};
 use super::shape::{DEPTH, Hyperbolic, Place, TurningPoint};
+use super::{STRONG_ENTROPY, Site};
 
 /// Nodes of a panel.
 const LANES: usize = 16;
@@ -41,7 +41,11 @@ impl Site {
                 let slope = (h.sech2 * self.pull(from, &h, field)).abs().max(1e-12);
                 let bend = (h.sech2 * self.restoring(&h)).abs().max(1e-12);
                 let length = 0.8_f64.min(3.0 / bend.sqrt()).min(6.0 / slope) / refinement;
-                let to = if side > 0.0 { (from + length).min(limit) } else { (from - length).max(limit) };
+                let to = if side > 0.0 {
+                    (from + length).min(limit)
+                } else {
+                    (from - length).max(limit)
+                };
                 let (middle, half) = (0.5 * (from + to), 0.5 * (to - from).abs());
                 for i in 0..LANES {
                     let place = Place::at::<ENTROPY>(middle + half * nodes[i]);

@@ -147,8 +147,8 @@ impl Sums {
             let inverse = 1.0 / self.total[i];
             let offset = self.offset[i] * inverse;
             parts.ln_mass_from_reference[i] = elementary::ln(self.total[i] * scale[i]);
-            parts.ln_mass[i] = site.corner_exponent(&at.place(i), fields[i])
-                + parts.ln_mass_from_reference[i];
+            parts.ln_mass[i] =
+                site.corner_exponent(&at.place(i), fields[i]) + parts.ln_mass_from_reference[i];
             parts.gap[i] = at.gap[i] + offset;
             parts.variance[i] = self.offset2[i] * inverse - offset * offset;
             parts.one_minus_m2[i] = self.one_minus_m2[i] * inverse;
@@ -322,7 +322,6 @@ impl Site {
                         let origin = Origin {
                             theta: mode[i],
                             gap: references.gap[i],
-                            one_minus_m2: references.one_minus_m2[i],
                             decay: decay[i],
                             share: share[i],
                         };
@@ -405,7 +404,8 @@ pub(super) fn all_moments<const ENTROPY: bool>(
     let (weak, strong): (Vec<usize>, Vec<usize>) =
         (0..fields.len()).partition(|&k| fields[k].abs() < weak_field);
     if !weak.is_empty() {
-        let centred = Centred::new::<ENTROPY>(site, shape, &turning_point, valley.as_ref(), resolution);
+        let centred =
+            Centred::new::<ENTROPY>(site, shape, &turning_point, valley.as_ref(), resolution);
         for indices in weak.chunks(LANES) {
             centred.moments(&gather(fields, indices), indices, out);
         }

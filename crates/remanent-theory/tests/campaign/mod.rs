@@ -151,9 +151,8 @@ impl Problem {
     /// The options of `remanent theory chain` (`constrained`) that ask for the same.
     pub fn options(&self) -> String {
         let p = &self.parameters;
-        let list = |values: &[f64]| {
-            values.iter().map(|v| format!("{v:e}")).collect::<Vec<_>>().join(",")
-        };
+        let list =
+            |values: &[f64]| values.iter().map(|v| format!("{v:e}")).collect::<Vec<_>>().join(",");
         let mut text = format!("--alpha {} --beta {}", list(&p.alpha), list(&p.beta));
         for (name, values) in [("r0", &p.r_0), ("gamma", &p.gamma), ("q-star", &p.q_star)] {
             if !values.is_empty() {
@@ -170,7 +169,11 @@ impl Problem {
     }
 
     fn solve(&self, resolution: Resolution) -> ChainResult {
-        self.parameters.check().expect("drawn within the domain").with_resolution(resolution).solve()
+        self.parameters
+            .check()
+            .expect("drawn within the domain")
+            .with_resolution(resolution)
+            .solve()
     }
 }
 
@@ -221,10 +224,10 @@ fn difference(a: &TaskResult, b: &TaskResult) -> f64 {
     // ε² is (2/π²)(1 − p) where it is small; after an anchor 1 − p is known to 1e-25.
     let rare = if a.eps_by_task.len() > 1 { 1e-18 } else { 1e-140 };
     pairs.extend(a.eps_by_task.iter().zip(&b.eps_by_task).map(|(x, y)| (x * x, y * y, rare)));
-    pairs.iter().map(|(x, y, size)| (x - y).abs() / y.abs().max(*size).max(1e-300)).fold(
-        0.0,
-        |worst, d| if d.is_nan() { f64::INFINITY } else { f64::max(worst, d) },
-    )
+    pairs
+        .iter()
+        .map(|(x, y, size)| (x - y).abs() / y.abs().max(*size).max(1e-300))
+        .fold(0.0, |worst, d| if d.is_nan() { f64::INFINITY } else { f64::max(worst, d) })
 }
 
 /// Solves one problem and says what is wrong with its answer.
@@ -251,7 +254,8 @@ pub fn examine(seed: u64, number: u32, doubled: bool) -> Finding {
         let rows = std::iter::once(&task.solution).chain(&task.other_solutions);
         for s in rows {
             *finding.terminations.entry(s.termination.to_string()).or_default() += 1;
-            if s.is_found() && !numbers(s).iter().all(|v| v.is_finite() || *v == f64::NEG_INFINITY) {
+            if s.is_found() && !numbers(s).iter().all(|v| v.is_finite() || *v == f64::NEG_INFINITY)
+            {
                 finding.violations.push(format!("task {}: not a number", task.task));
             }
             let bounded = |v: f64| v.is_nan() || v.abs() <= 1.0;
@@ -270,7 +274,8 @@ pub fn examine(seed: u64, number: u32, doubled: bool) -> Finding {
         }
         let errors = &task.eps_by_task;
         let bounded = errors.iter().all(|e| (0.0..=1.0).contains(e));
-        if task.solution.is_found() && (errors.len() != problem.parameters.alpha.len() || !bounded) {
+        if task.solution.is_found() && (errors.len() != problem.parameters.alpha.len() || !bounded)
+        {
             finding.violations.push(format!("task {}: errors {errors:?}", task.task));
         }
     }
@@ -319,7 +324,12 @@ impl Finding {
 }
 
 /// The findings of `count` problems; every `every`-th is solved with twice the nodes too.
-pub fn campaign(seed: u64, count: u32, every: u32, done: &(dyn Fn(&Finding) + Sync)) -> Vec<Finding> {
+pub fn campaign(
+    seed: u64,
+    count: u32,
+    every: u32,
+    done: &(dyn Fn(&Finding) + Sync),
+) -> Vec<Finding> {
     (0..count)
         .into_par_iter()
         .map(|number| {
