@@ -323,9 +323,10 @@ impl Anchor {
         &self.joint
     }
 
-    /// E[½ ln((1 − m̃²)/4)], the constant of the KL divergence.
-    pub fn kl_constant(&self) -> f64 {
-        let ln_2_cosh = |theta: f64| theta.abs() + (-2.0 * theta.abs()).exp().ln_1p();
-        self.panels.thetas.iter().zip(&self.total).map(|(theta, p)| -p * ln_2_cosh(*theta)).sum()
+    /// E[½ ln((1 − m̃²)/4) + θ̃]: the constant of the KL divergence, and the mean of θ̃.
+    pub fn kl_constant_and_mean(&self) -> f64 {
+        // θ − ln(2 cosh θ) = −ln(1 + e^{−2θ}).
+        let rest = |theta: f64| (-2.0 * theta).max(0.0) + (-2.0 * theta.abs()).exp().ln_1p();
+        self.panels.thetas.iter().zip(&self.total).map(|(theta, p)| -p * rest(*theta)).sum()
     }
 }

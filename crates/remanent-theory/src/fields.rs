@@ -57,6 +57,9 @@ pub struct SiteAverages {
     pub overlaps: Overlaps,
     /// E[ln Z(B)].
     pub ln_z: f64,
+    /// E[ln Z(B) − B] + A/2, which is not a small difference of large numbers where
+    /// most weights are close to their teachers'.
+    pub ln_z_rest: f64,
     /// E[(⟨m²⟩ − ⟨m⟩²)²], the entropic factor of the replicon.
     pub variance2: f64,
 }
@@ -247,13 +250,14 @@ fn average(
     let gap = |b: f64, m: &Moments| if b >= 0.0 { m.gap } else { 2.0 - m.gap };
     let mean = |b: f64, m: &Moments| if b >= 0.0 { m.mean } else { -m.mean };
     let (mut one_minus_q_d, mut q_d_minus_q_0, mut one_minus_r) = (0.0, 0.0, 0.0);
-    let (mut ln_z, mut variance2, mut r) = (0.0, 0.0, 0.0);
+    let (mut ln_z, mut ln_z_rest, mut variance2, mut r) = (0.0, 0.0, 0.0, 0.0);
     for ((b, p), m) in fields.iter().zip(probabilities).zip(moments) {
         one_minus_q_d += p * m.one_minus_m2;
         q_d_minus_q_0 += p * m.variance;
         one_minus_r += p * gap(*b, m);
         r += p * mean(*b, m);
         ln_z += p * site.ln_z(*b, m);
+        ln_z_rest += p * ((b.abs() - b) + m.ln_z_from_corner);
         variance2 += p * m.variance * m.variance;
     }
     let nodes = fields.iter().zip(probabilities).zip(moments);
@@ -267,6 +271,7 @@ fn average(
     SiteAverages {
         overlaps: Overlaps { one_minus_q_d, q_d_minus_q_0, q_0_minus_r2, r },
         ln_z,
+        ln_z_rest,
         variance2,
     }
 }

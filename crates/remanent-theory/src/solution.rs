@@ -170,14 +170,23 @@ pub(crate) fn free_energy(
     turn: &crate::task::Turn,
 ) -> f64 {
     let o = &turn.site.overlaps;
-    let q_d = task.one_minus_q_star.map_or(o.q_d(), |kappa| 1.0 - kappa);
-    let kl_constant = match task.anchor {
-        Some(anchor) => anchor.kl_constant(),
-        None => -std::f64::consts::LN_2,
+    let kappa = task.one_minus_q_star.unwrap_or(o.one_minus_q_d);
+    // 1 − r from the parts of 1 − r².
+    let one_minus_r = if o.r > 0.0 {
+        (o.one_minus_q_d + o.q_d_minus_q_0 + o.q_0_minus_r2) / (1.0 + o.r)
+    } else {
+        1.0 - o.r
     };
-    // −½ q̂_d q_d + ½ q̂_0 q_0 = ½ A q_d − ½ q̂_0 (q_d − q_0).
-    0.5 * c.stiffness * q_d - 0.5 * c.q_0_hat * o.q_d_minus_q_0 - c.r_hat * o.r
-        + turn.site.ln_z
+    // The constant of the KL term, and what the mean of B takes from ln Z.
+    let kl_constant = match task.anchor {
+        Some(anchor) if task.coupling > 0.0 => anchor.kl_constant_and_mean(),
+        _ => -std::f64::consts::LN_2,
+    };
+    // −½ q̂_d q_d + ½ q̂_0 q_0 − r̂ r + E[ln Z] without the large terms that cancel:
+    // ½ A q_d − ½ A = −½ A (1 − q_d), and E[B] = r̂ + c E[θ̃].
+    -0.5 * c.stiffness * kappa - 0.5 * c.q_0_hat * o.q_d_minus_q_0
+        + c.r_hat * one_minus_r
+        + turn.site.ln_z_rest
         + task.coupling * kl_constant
         + alpha * turn.energy.g_e
 }

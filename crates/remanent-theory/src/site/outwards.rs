@@ -322,7 +322,6 @@ impl Site {
                         let origin = Origin {
                             theta: mode[i],
                             gap: references.gap[i],
-                            one_minus_m2: references.one_minus_m2[i],
                             decay: decay[i],
                             share: share[i],
                         };

@@ -40,7 +40,6 @@ impl Place {
 pub(super) struct Origin {
     pub(super) theta: f64,
     pub(super) gap: f64,
-    pub(super) one_minus_m2: f64,
     /// e^{−2θ}, and 1/(1 + e^{−2θ}).
     pub(super) decay: f64,
     pub(super) share: f64,
@@ -66,7 +65,7 @@ impl Origin {
         let decay = elementary::exp(-2.0 * theta);
         let share = 1.0 / (1.0 + decay);
         let gap = 2.0 * decay * share;
-        Self { theta, gap, one_minus_m2: 2.0 * gap * share, decay, share }
+        Self { theta, gap, decay, share }
     }
 
     /// The place at θ + `distance`.

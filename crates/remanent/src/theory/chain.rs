@@ -116,8 +116,8 @@ pub fn emit_chain(
         },
         || chain_figure(&result, chain.tasks()),
     )?;
-    let solved = result.tasks.iter().filter(|t| t.solution.is_converged()).count();
-    Ok(conclude(chain.tasks() - solved, chain.tasks(), quiet))
+    let solutions = result.tasks.iter().map(|t| &t.solution);
+    Ok(tables::conclude_rows(solutions, chain.tasks(), quiet))
 }
 
 fn chain_figure(result: &ChainResult, tasks: usize) -> Figure {
