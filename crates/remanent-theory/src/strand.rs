@@ -157,9 +157,12 @@ impl Strand {
                 *p = point_at(&mut f, p.y, &p.tangent, 1e-6).unwrap_or(*p);
             }
         }
+        // A strand that comes back to where it began was turned round by too long a step.
+        let last = points[points.len() - 1].y[3];
+        let returned = if from_above { last > farthest } else { last < lowest };
         let end = match end {
             _ if corner => StrandEnd::Corner,
-            TraceEnd::Stopped => StrandEnd::Reached,
+            TraceEnd::Stopped if !returned => StrandEnd::Reached,
             _ => StrandEnd::Lost,
         };
         // A strand that comes down to where the other should have begun stands for it.

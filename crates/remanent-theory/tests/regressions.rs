@@ -113,3 +113,17 @@ fn gamma_zero_forgets_the_past_at_the_edges() {
         }
     }
 }
+
+/// Near the γ at which the folds of the second task meet, a coarse trace of its curve was turned round by
+/// a long step, came back to α → 0, and took that for the end of the curve: no good solution was found.
+#[test]
+fn the_good_branch_of_a_second_task_is_found_where_its_folds_nearly_meet() {
+    for r_0 in [0.45, 0.49, 0.5, 0.51] {
+        for alpha_2 in [1.45, 1.5, 1.75, 2.0, 2.5, 4.0] {
+            let solved = chain(&[2.0, alpha_2], 20.0, &[r_0], &[0.1], &[]);
+            let second = &solved.tasks[1].solution;
+            assert!(second.is_converged(), "r_0 {r_0} α_2 {alpha_2}: {}", second.termination);
+            assert!(alpha_2 < 1.5 || second.eps < 0.1, "r_0 {r_0} α_2 {alpha_2}: {}", second.eps);
+        }
+    }
+}
