@@ -288,7 +288,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("missing/a");
         let text = write_parts(&path, &[b"x"]).unwrap_err().to_string();
-        assert!(text.contains("missing/a") && !text.contains(".tmp"), "{text}");
+        assert!(text.contains("missing/a") && !text.contains(PREFIX), "{text}");
     }
 
     #[cfg(unix)]

@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use cpu_time::ThreadTime;
 use remanent_lab::{Cell, Context, Stopped, Store, Watcher};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -103,7 +104,8 @@ impl Cell for Toy<'_> {
             sum.single += 0.1 * u as f32;
             step += 1;
             context.advance(1);
-            std::thread::sleep(self.pause);
+            let start = ThreadTime::now();
+            while start.elapsed() < self.pause {}
             if self.ledger.steps.fetch_add(1, Ordering::SeqCst) + 1 == self.ledger.stop_at {
                 self.ledger.interrupt.store(true, Ordering::SeqCst);
             }
