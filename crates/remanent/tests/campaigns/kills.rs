@@ -139,6 +139,7 @@ pub fn campaign(count: usize, seed: u64, jobs: usize) -> Results {
             let (tally, found) = one(KINDS[kind].1, reference, &mut random);
             let mut state = state.lock().expect("no thread panics");
             state.kills += tally.kills;
+            eprint!("\r{} of {count} kills ", state.kills);
             state.tallies[kind].add(&tally);
             let name = |text| format!("case {case} ({}): {text}", KINDS[kind].0);
             violations.lock().expect("no thread panics").extend(found.into_iter().map(name));

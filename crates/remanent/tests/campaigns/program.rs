@@ -58,9 +58,12 @@ pub fn start(directory: &Path, arguments: &[String], memory: Option<u64>) -> Run
 /// Runs the program to its end, or to the end of its time.
 pub fn run(directory: &Path, arguments: &[String], memory: Option<u64>, limit: Duration) -> Ended {
     let mut running = start(directory, arguments, memory);
-    let mut is_late = false;
+    let (mut is_late, mut waited, mut last) = (false, Duration::ZERO, Instant::now());
     while running.is_running() {
-        if running.started.elapsed() > limit {
+        // Time for which both were paused, by a user or by a machine that sleeps, does not count.
+        waited += last.elapsed().min(Duration::from_millis(100));
+        last = Instant::now();
+        if waited > limit {
             is_late = true;
             break;
         }
