@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use remanent_math::grid::{Cluster, Nodes, Spread};
 
 use crate::anchor::Anchor;
-use crate::law::{NODES, Panels};
+use crate::law::{Field, NODES, Panels};
 use crate::overlaps::{Conjugates, Overlaps, Resolution};
 use crate::site::{Moments, Site};
 
@@ -215,16 +215,16 @@ impl<'a> Fields<'a> {
     ) -> Vec<f64> {
         let reach = if purpose == Purpose::Moments { NEGLIGIBLE } else { UNDERFLOW };
         let mut p = vec![0.0; grid.fields.len()];
-        let (mean, c, deviation) = (self.mean, self.coupling, self.deviation);
-        if panels.folds_masses(deviation / c) {
-            panels.fold_masses(masses, mean, c, deviation, reach, &grid.fields, &mut p);
+        let field = Field { mean: self.mean, coupling: self.coupling, deviation: self.deviation };
+        if panels.folds_masses(self.deviation / self.coupling) {
+            panels.fold_masses(masses, &field, reach, &grid.fields, &mut p);
         } else {
             let own = self.anchor.filter(|a| std::ptr::eq(a.masses(), masses));
             let polynomials: Cow<[[f64; NODES]]> = match own {
                 Some(anchor) => anchor.polynomials().into(),
                 None => panels.densities(masses).into(),
             };
-            panels.fold_densities(&polynomials, mean, c, deviation, &grid.fields, &mut p);
+            panels.fold_densities(&polynomials, &field, &grid.fields, &mut p);
         }
         p.iter_mut().zip(&grid.weights).for_each(|(p, w)| *p *= w);
         p

@@ -139,18 +139,17 @@ impl Panels {
         self.longest() <= FOLDED * width
     }
 
-    /// The density of mean + coupling · θ + a Gaussian of width `deviation` at
-    /// each of `fields`, by the masses at the nodes.
+    /// The density of a field at each of `fields`, by the masses at the nodes; Gaussians are
+    /// cut `reach` standard deviations from their mean.
     pub fn fold_masses(
         &self,
         masses: &[f64],
-        mean: f64,
-        coupling: f64,
-        deviation: f64,
+        field: &Field,
         reach: f64,
         fields: &[f64],
         density: &mut [f64],
     ) {
+        let Field { mean, coupling, deviation } = *field;
         let centres: Vec<f64> =
             self.thetas.iter().map(|t| (mean + coupling * t) / deviation).collect();
         fold(&centres, masses, deviation, reach, fields, density);
@@ -160,14 +159,23 @@ impl Panels {
     pub fn fold_densities(
         &self,
         polynomials: &[[f64; NODES]],
-        mean: f64,
-        coupling: f64,
-        deviation: f64,
+        field: &Field,
         fields: &[f64],
         density: &mut [f64],
     ) {
-        interpolate(&self.panels, polynomials, mean, coupling, deviation, fields, density);
+        interpolate(&self.panels, polynomials, field, fields, density);
     }
+}
+
+/// A field that depends on θ: mean + coupling · θ + deviation · z with a Gaussian z.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Field {
+    /// The part that is the same for all.
+    pub mean: f64,
+    /// The factor of θ.
+    pub coupling: f64,
+    /// The width of the Gaussian.
+    pub deviation: f64,
 }
 
 /// Σ_k masses[k] N(field; centre_k, deviation²) at every field; centres are in
@@ -214,19 +222,18 @@ fn fold(
 fn interpolate(
     panels: &[Panel],
     polynomials: &[[f64; NODES]],
-    mean: f64,
-    coupling: f64,
-    deviation: f64,
+    law: &Field,
     fields: &[f64],
     density: &mut [f64],
 ) {
+    let Field { mean, coupling, deviation } = *law;
     let (mut zs, mut gaussian) = (vec![], vec![]);
     for j in -GAUSSIAN_SIDE..=GAUSSIAN_SIDE {
         let z = GAUSSIAN_STEP * f64::from(j);
         zs.push(z);
         gaussian.push(GAUSSIAN_STEP * elementary::exp(-0.5 * z * z));
     }
-    while zs.len() % LANES != 0 {
+    while !zs.len().is_multiple_of(LANES) {
         zs.push(0.0);
         gaussian.push(0.0);
     }
@@ -288,18 +295,12 @@ mod tests {
         let fields: Vec<f64> = (-30..60).map(f64::from).collect();
         let mut density = vec![0.0; fields.len()];
         for deviation in [1e-3, 0.3, 3.0, 4.5, 30.0] {
+            let field = Field { mean, coupling, deviation };
             if panels.folds_masses(deviation / coupling) {
-                panels.fold_masses(&masses, mean, coupling, deviation, 37.0, &fields, &mut density);
+                panels.fold_masses(&masses, &field, 37.0, &fields, &mut density);
             } else {
                 let polynomials = panels.densities(&masses);
-                panels.fold_densities(
-                    &polynomials,
-                    mean,
-                    coupling,
-                    deviation,
-                    &fields,
-                    &mut density,
-                );
+                panels.fold_densities(&polynomials, &field, &fields, &mut density);
             }
             let variance = 0.25 * coupling * coupling + deviation * deviation;
             for (b, d) in fields.iter().zip(&density) {

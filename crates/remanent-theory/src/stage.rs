@@ -48,13 +48,10 @@ impl Stage {
         found: &Found,
         resolution: Resolution,
     ) -> Result<Self, Termination> {
+        let holds = found.root.residual <= TOLERATED;
         match found.root.outcome {
-            Outcome::MaxIterations if found.root.residual > TOLERATED => {
-                return Err(Termination::MaxIterations);
-            }
-            Outcome::LeftDomain if !(found.root.residual <= TOLERATED) => {
-                return Err(Termination::LeftDomain);
-            }
+            Outcome::MaxIterations if !holds => return Err(Termination::MaxIterations),
+            Outcome::LeftDomain if !holds => return Err(Termination::LeftDomain),
             _ => {}
         }
         Self::at(task, alpha, found.branch, found.root, resolution).ok_or(Termination::LeftDomain)
@@ -116,9 +113,8 @@ impl Stage {
         let root = task.solve(alpha, self.root.x, Some(self.root.jacobian), resolution);
         let moved = linear::max_norm(&linear::axpy(&root.x, -1.0, &self.root.x));
         // A root elsewhere is another solution.
-        if !(root.residual <= TOLERATED && moved < 0.1) {
-            return None;
-        }
+        let same = root.residual <= TOLERATED && moved < 0.1;
+        same.then_some(())?;
         Self::at(task, alpha, self.solution.branch, root, resolution)
     }
 

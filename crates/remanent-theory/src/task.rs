@@ -70,8 +70,8 @@ impl Task<'_> {
 
     /// From conjugates to order parameters to conjugates; `None` outside the domain.
     pub fn turn(&self, conjugates: &Conjugates, resolution: Resolution) -> Option<Turn> {
-        // A prescribed q_⋆ near 1 has fields of the order of 1/(1 − q_⋆)².
-        let largest = if self.one_minus_q_star.is_some() { 1e22 } else { 1e14 };
+        // Near q_d = 1 the fields are of the order of 1/(1 − q_d)².
+        let largest = 1e22;
         let possible = conjugates.q_0_hat < largest
             && conjugates.q_0_hat > 1e-22
             && conjugates.r_hat < largest

@@ -89,7 +89,7 @@ impl Centred {
             }
         }
         // Filled up with nothing, so that sums may run in strides.
-        while nodes.m.len() % STRIDE != 0 {
+        while !nodes.m.len().is_multiple_of(STRIDE) {
             nodes.m.push(0.0);
             nodes.one_minus_m2.push(0.0);
             nodes.weight.push(0.0);
