@@ -7,7 +7,6 @@
 //! `--date D --table FILE` write the result as a table. Ends with 1 if anything is wrong.
 
 #[path = "../tests/campaign/mod.rs"]
-#[allow(dead_code)]
 mod random;
 
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 //! `cargo run --release -p remanent-theory --example campaign -- --count 10000 --seed 1`.
 
 #[path = "campaign/mod.rs"]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "the example uses all of it, the test a part")]
 mod random;
 
 #[test]
