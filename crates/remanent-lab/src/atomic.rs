@@ -25,6 +25,11 @@ pub(crate) fn sweep(directory: &Path) -> Result<(), FileError> {
     remove_files(directory, |name| is_temporary(name) || is_temporary_of_tensors(name))
 }
 
+/// The same in a directory that is not ours alone: only files of our own naming.
+pub fn sweep_own(directory: &Path) -> Result<(), FileError> {
+    remove_files(directory, is_temporary)
+}
+
 /// Whether a name is one of a file by way of which the crate safetensors writes: `.tmp` and six
 /// letters or digits.
 fn is_temporary_of_tensors(name: &str) -> bool {

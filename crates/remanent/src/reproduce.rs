@@ -113,6 +113,7 @@ impl Reproduce {
             machine,
             exhibits,
         };
+        atomic::sweep_own(&self.report)?;
         atomic::write(&page, &[report.html()?.as_bytes()])?;
         if let Some(root) = &self.keep {
             reproduce::keep(root, &report)?;

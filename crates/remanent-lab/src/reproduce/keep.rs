@@ -139,6 +139,7 @@ pub fn keep(root: &Path, report: &Report) -> Result<(), KeepError> {
             return Err(KeepError::Larger { id: exhibit.id.clone(), folder });
         }
         fs::create_dir_all(&folder).map_err(FileError::new("create", &folder))?;
+        atomic::sweep_own(&folder)?;
         let measurements = serde_json::to_string_pretty(&exhibit.measurements)? + "\n";
         let kept = Kept::new(exhibit, &measurements, report);
         let json = serde_json::to_string_pretty(&kept)? + "\n";
@@ -148,6 +149,7 @@ pub fn keep(root: &Path, report: &Report) -> Result<(), KeepError> {
         atomic::write(&folder.join(VERDICT), &[json.as_bytes()])?;
     }
     let all = read(root)?;
+    atomic::sweep_own(root)?;
     atomic::write(&root.join(SUMMARY), &[reproducibility(&all).as_bytes()])?;
     let readme = root.join(README);
     if let Ok(text) = fs::read_to_string(&readme)
