@@ -11,14 +11,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use toml::Table as Config;
 
-use crate::simulation::{SettingError, Simulation, study_keys};
-use crate::values;
+use crate::experiment::{Detail, Error, Experiment, Finished, NoView, Note, Report, Resources};
+use crate::options::Options;
+use crate::plan::PlanError;
+use crate::simulation::{BoundOptions, SettingError, Simulation};
 use crate::{Cell, Context, Stopped};
-
-/// The keys of a bound study.
-pub fn keys() -> Vec<&'static str> {
-    study_keys(&["kappa", "record_every"])
-}
 
 /// A bound study.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,11 +30,11 @@ impl BoundStudy {
     /// where it does not say (full-batch GD with lr = 0.1, 400 steps).
     pub fn from_table(table: &Config) -> Result<Self, SettingError> {
         let mut table = table.clone();
-        let kappa = values::number(&table, "kappa")?.unwrap_or(10.0);
+        let BoundOptions { n, alpha, kappa, .. } = BoundOptions::read(&table)?;
         table.remove("kappa");
         for (key, value) in [
-            ("n", 10.into()),
-            ("alpha", 1.0.into()),
+            ("n", (n as i64).into()),
+            ("alpha", alpha.into()),
             ("learner", "gd".into()),
             ("lr", 0.1.into()),
             ("epochs", 400.into()),
@@ -57,8 +54,7 @@ impl BoundStudy {
         Ok(Self { simulation, learner, kappa })
     }
 
-    /// Everything the results depend on.
-    pub fn to_json(&self) -> Value {
+    fn key(&self) -> Value {
         json!({"simulation": self.simulation.to_json(), "kappa": self.kappa})
     }
 }
@@ -75,7 +71,7 @@ impl Cell for BoundTrial<'_> {
     type Record = Vec<BoundRow>;
 
     fn key(&self) -> Value {
-        json!({"study": self.study.to_json(), "seed": self.trial.seed, "trial": self.trial.trial})
+        json!({"study": self.study.key(), "seed": self.trial.seed, "trial": self.trial.trial})
     }
 
     fn work(&self) -> u64 {
@@ -91,6 +87,90 @@ impl Cell for BoundTrial<'_> {
         let rows = along_training(trainer, patterns, teacher, self.study.kappa, every);
         context.advance(1);
         Ok(rows)
+    }
+}
+
+impl Experiment for BoundStudy {
+    const NAME: &'static str = "bound";
+
+    type Options = BoundOptions;
+    type View = NoView;
+    type Material = ();
+    type Record = Vec<BoundRow>;
+    type Cell<'a> = BoundTrial<'a>;
+    type Report = BoundReport;
+
+    fn read(table: &Config) -> Result<Self, Error> {
+        Ok(Self::from_table(table)?)
+    }
+
+    fn prepare(cases: &[Self], _resources: &Resources) -> Result<Vec<()>, Error> {
+        match cases {
+            [_] => Ok(vec![()]),
+            _ => Err(PlanError::OneCase.into()),
+        }
+    }
+
+    fn cell<'a>(&'a self, _material: &'a (), trial: randomness::Trial) -> BoundTrial<'a> {
+        BoundTrial { study: self, trial }
+    }
+
+    fn to_json(&self) -> Value {
+        self.key()
+    }
+
+    fn config(seed: u64, cases: &[Self], _materials: &[()]) -> Value {
+        json!({"seed": seed, "study": cases[0].key()})
+    }
+
+    fn report(run: Finished<'_, Self>, _view: &NoView) -> Result<BoundReport, Error> {
+        let plan = &run.prepared.plan;
+        Ok(BoundReport {
+            config: run.prepared.cases[0].key(),
+            seed: plan.seed,
+            seeds: plan.seeds,
+            title: plan.title.clone(),
+            rows: summarise(&run.records).unwrap_or_default(),
+            seconds: run.seconds.iter().copied().sum(),
+        })
+    }
+}
+
+/// What is shown of a bound study.
+pub struct BoundReport {
+    config: Value,
+    seed: u64,
+    seeds: usize,
+    title: Option<String>,
+    rows: Vec<BoundSummary>,
+    seconds: Option<f64>,
+}
+
+/// Rows that a terminal shows.
+const SHOWN_ROWS: usize = 20;
+
+impl Report for BoundReport {
+    fn json(&self) -> Value {
+        json!({
+            "config": self.config,
+            "seed": self.seed,
+            "seeds": self.seeds,
+            "rows": self.rows,
+            "final": self.rows.last(),
+            "seconds": self.seconds,
+        })
+    }
+
+    fn tables(&self, detail: Detail) -> Vec<Table> {
+        vec![table(&self.rows, (detail == Detail::Short).then_some(SHOWN_ROWS))]
+    }
+
+    fn figure(&self) -> Figure {
+        figure(&self.rows, self.title.as_deref())
+    }
+
+    fn notes(&self) -> Vec<Note> {
+        Vec::new()
     }
 }
 

@@ -3,15 +3,18 @@
 use thiserror::Error;
 use toml::{Table, Value};
 
-use crate::bound::{self, BoundStudy};
+use crate::bound::BoundStudy;
 use crate::config::{self, ConfigError};
-use crate::convergence::{self, ConvergenceStudy};
+use crate::convergence::ConvergenceStudy;
+use crate::options::Options;
 use crate::plan::{Layers, Plan, PlanError};
 use crate::report::Size;
 use crate::reproduce::catalogue::Entry;
-use crate::simulation::{self, SettingError, Simulation};
+use crate::simulation::{
+    BoundOptions, ConvergenceOptions, SettingError, Simulation, SimulationOptions,
+};
 use crate::theory::{Query, QueryError};
-use crate::training::{self, Training, TrainingError};
+use crate::training::{Training, TrainingError, TrainingOptions};
 
 /// Why a configuration is no figure.
 #[derive(Debug, Error)]
@@ -100,10 +103,10 @@ impl Work {
 fn plan(file: &Table, quick: bool, seeds: Option<u32>) -> Result<(Plan, Experiment), WorkError> {
     let kind = file.get("experiment").and_then(Value::as_str).unwrap_or_default().to_owned();
     let keys = match kind.as_str() {
-        "simulate" => simulation::keys(),
-        "bound" => bound::keys(),
-        "convergence-time" => convergence::keys(),
-        "train" => training::KEYS.to_vec(),
+        "simulate" => SimulationOptions::list(),
+        "bound" => BoundOptions::list(),
+        "convergence-time" => ConvergenceOptions::list(),
+        "train" => TrainingOptions::list(),
         _ => Vec::new(),
     };
     let quick = quick && file.contains_key("quick");
