@@ -1,8 +1,6 @@
-//! What all commands share that run an experiment: the plan's arguments, the run
-//! directory, progress, Ctrl-C, and `--dry-run`.
+//! Commands that run an experiment: arguments, the run directory, progress, Ctrl-C, and `--dry-run`.
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -11,71 +9,131 @@ use clap::Args;
 use indicatif::ProgressBar;
 use remanent_data::memory;
 use remanent_lab::config::{self, ConfigError};
-use remanent_lab::lists::{Values, ValuesError};
-use remanent_lab::plan::{Layers, Plan, Scan};
+use remanent_lab::experiment::{Error, Experiment, Prepared, Report, Resources, RunOptions};
+use remanent_lab::lists::Values;
+use remanent_lab::options::Options;
+use remanent_lab::plan::{Layers, PlanError};
 use remanent_lab::{CHECKPOINT_EVERY, Cell, Context, Recalled, Store, Watcher};
 use serde_json::Value;
 use toml::Table;
 
-use crate::flags;
-use crate::output;
+use crate::flags::{self, Flags};
+use crate::output::{self, Outcome, Output, UsageError};
+
+/// A command that runs an experiment.
+#[derive(Args)]
+pub struct ExperimentCommand<E: Experiment> {
+    #[command(flatten)]
+    options: Flags<E::Options>,
+    #[command(flatten)]
+    view: Flags<E::View>,
+    #[command(flatten)]
+    run: RunArguments,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl<E: Experiment> ExperimentCommand<E> {
+    /// Runs it.
+    pub fn run(self, resources: &Resources, quiet: bool) -> anyhow::Result<Outcome> {
+        self.output.check()?;
+        let layers = self.run.layers(self.options.given)?;
+        let prepared = Prepared::<E>::new(layers, resources).map_err(with_command)?;
+        let view = E::View::read(&self.view.given)?;
+        for text in prepared.warnings() {
+            output::say(&text);
+        }
+        let directory = self.run.out.clone().unwrap_or_else(|| prepared.default_directory());
+        if self.run.dry_run {
+            preview(&prepared, &directory, self.run.fresh)?;
+            return Ok(Outcome::Done);
+        }
+        catch_interrupts()?;
+        let work = prepared.cells().iter().map(|cell| cell.work() as usize).sum();
+        let bar = output::progress(work, quiet);
+        let options = RunOptions {
+            directory: directory.clone(),
+            fresh: self.run.fresh,
+            checkpoint_every: self.run.checkpoint_every()?,
+            watcher: &Voice { bar: &bar, quiet },
+            interrupt: &INTERRUPTED,
+        };
+        let report = prepared.run(&options, &view);
+        bar.finish_and_clear();
+        let report = report?;
+        let read_only = remanent_lab::is_read_only(&directory) && !self.run.fresh;
+        let suffix = if read_only { ", which is read-only" } else { "" };
+        output::remark(quiet, &format!("records in {}{suffix}", directory.display()));
+        self.output.emit(&report)?;
+        for note in report.notes() {
+            output::remark(quiet && !note.always, &format!("note: {}", note.text));
+        }
+        Ok(Outcome::done_if(report.is_complete()))
+    }
+}
+
+/// Commands by the experiments of configuration files.
+const COMMANDS: [(&str, &str); 5] = [
+    ("simulate", "remanent simulate --config FILE"),
+    ("bound", "remanent simulate bound --config FILE"),
+    ("convergence-time", "remanent simulate convergence-time --config FILE"),
+    ("train", "remanent train --config FILE"),
+    ("theory", "remanent reproduce FIGURE"),
+];
+
+/// Adds the command that takes a configuration of another experiment.
+fn with_command(error: Error) -> anyhow::Error {
+    if let Error::Plan(PlanError::OtherExperiment { there, .. }) = &error {
+        let command = COMMANDS.iter().find(|(name, _)| name == there);
+        let known: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
+        let cure = match command {
+            Some((_, command)) => format!("run it with: {command}"),
+            None => format!("the experiments are {}", known.join(", ")),
+        };
+        return UsageError::new(format!("{error}; {cure}")).into();
+    }
+    error.into()
+}
 
 /// Arguments of every experiment.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Experiment")]
-pub struct ExperimentArguments {
-    /// Configuration in TOML, e.g. one of figures/*/experiment.toml; flags lie over it
+struct RunArguments {
+    /// Read options from a TOML file; flags override it
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Sets a key of the configuration, e.g. --set weight_decay=0.1
+    /// Set an option as in a TOML file, e.g. --set weight_decay=0.1
     #[arg(long = "set", value_name = "KEY=VALUE")]
     assignments: Vec<String>,
-    /// Makes a case of every value, e.g. --scan gamma=0:2:0.1 or --scan alpha.2=1,2,4; several
-    /// scans make all combinations
+    /// Run a case for every value, e.g. gamma=0:2:0.1, alpha.2=1,2,4 or learner=sgd,gd; several
+    /// scans run all combinations
     #[arg(long = "scan", value_name = "KEY=VALUES")]
-    scans: Vec<ScanArgument>,
-    /// Takes the small version that the configuration describes in its table "quick"
+    scans: Vec<String>,
+    /// Use the reduced size that the TOML file states in [quick]
     #[arg(long)]
     quick: bool,
     /// Number of trials, each with its own teachers, data and student [default: 1]
     #[arg(long, value_name = "N", value_parser = flags::count, allow_hyphen_values = true)]
     seeds: Option<u32>,
-    /// The seed from which all trials are drawn [default: 1]
+    /// Seed of all random numbers [default: 1]
     #[arg(long, value_name = "S", value_parser = flags::seed, allow_hyphen_values = true)]
     seed: Option<u64>,
-    /// Run directory; the same one continues what is there [default: one of its own under runs/]
+    /// Run directory; an earlier run in it is continued [default: runs/NAME-HASH]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Discards what an earlier run has left in the run directory
+    /// Discard an earlier run in the run directory
     #[arg(long)]
     fresh: bool,
-    /// Seconds between checkpoints of a cell under way [default: 10]
+    /// Seconds between checkpoints of a running cell [default: 10]
     #[arg(long, value_name = "SECONDS", default_value_t = CHECKPOINT_EVERY.as_secs_f64(), hide_default_value = true, value_parser = flags::number, allow_hyphen_values = true)]
     checkpoint_every: f64,
-    /// Only says what would run and how long it would take
+    /// Show cells, time and memory without running anything
     #[arg(long)]
     dry_run: bool,
 }
 
-/// `key=values`.
-#[derive(Clone, Debug)]
-struct ScanArgument(Scan);
-
-impl FromStr for ScanArgument {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (key, values) = text
-            .split_once('=')
-            .ok_or_else(|| format!("'{text}' is not key=values, e.g. gamma=0:2:0.1"))?;
-        let values: Values = values.parse().map_err(|e: ValuesError| e.to_string())?;
-        Ok(Self(Scan { key: key.trim().replace('-', "_"), values: values.0 }))
-    }
-}
-
-impl ExperimentArguments {
-    /// The plan, from the file, the command's own flags, and these arguments.
-    pub fn plan(&self, flags: Table, experiment: &str, keys: &[&str]) -> anyhow::Result<Plan> {
+impl RunArguments {
+    fn layers(&self, flags: Table) -> anyhow::Result<Layers> {
         let file = match &self.config {
             Some(path) => config::read_file(path)?,
             None => Table::new(),
@@ -91,84 +149,66 @@ impl ExperimentArguments {
         for text in &self.assignments {
             config::merge(&mut flags, assignment(text)?);
         }
-        let scans = self.scans.iter().map(|scan| scan.0.clone()).collect();
-        Ok(Plan::new(Layers { file, flags, scans, quick: self.quick }, experiment, keys)?)
-    }
-
-    /// Scans one more key, as a flag of the command asks for.
-    pub fn add_scan(&mut self, scan: Scan) {
-        self.scans.push(ScanArgument(scan));
-    }
-
-    /// The run directory: as asked for, or one of its own for every configuration.
-    fn directory(&self, kind: &str, config: &Value) -> PathBuf {
-        self.out.clone().unwrap_or_else(|| {
-            let hash = remanent_lab::sealed::digest(config.to_string().as_bytes());
-            Path::new("runs").join(format!("{kind}-{}", &hash[..8]))
-        })
-    }
-
-    /// Runs the cells. None after a dry run, which has printed its own report.
-    pub fn run<C: Cell>(
-        &self,
-        kind: &str,
-        config: &Value,
-        cells: &[C],
-        quiet: bool,
-    ) -> anyhow::Result<Option<Finished<C>>> {
-        let directory = self.directory(kind, config);
-        if self.dry_run {
-            self.preview(&directory, kind, config, cells)?;
-            return Ok(None);
-        }
-        let place = Place {
-            directory: &directory,
-            kind,
-            config,
-            fresh: self.fresh,
-            every: self.checkpoint_every,
+        let scan = |text: &String| {
+            let (key, values) = text.split_once('=').ok_or_else(|| {
+                UsageError::new(format!("--scan {text} is not KEY=VALUES, e.g. gamma=0:2:0.1"))
+            })?;
+            Ok((key.trim().replace('-', "_"), values.into()))
         };
-        place.run_with_models(cells, quiet).map(Some)
+        let scans = self.scans.iter().map(scan).collect::<Result<_, UsageError>>()?;
+        Ok(Layers { file, flags, scans, quick: self.quick })
     }
 
-    fn preview<C: Cell>(
-        &self,
-        directory: &Path,
-        kind: &str,
-        config: &Value,
-        cells: &[C],
-    ) -> anyhow::Result<()> {
-        let survey = Store::survey_with_models(directory, kind, config, self.fresh, cells)?;
-        let works = survey.missing.iter().map(|&i| cells[i].work());
-        let work = works.fold(0, u64::saturating_add);
-        let missing = survey.missing.iter().map(|&i| &cells[i]);
-        let (needed, _) = remanent_lab::memory_at_once(missing);
-        let excess = memory::available().filter(|&available| needed > available);
-        let mut text = format!(
-            "run directory  {}\ncells          {} in all, {} to compute\n",
-            directory.display(),
-            cells.len(),
-            survey.missing.len()
-        );
-        // To time a cell is to run it.
-        let timed = survey.missing.first().filter(|_| excess.is_none());
-        if let Some(rate) = timed.and_then(|&i| rate(&cells[i])) {
-            let threads = rayon::current_num_threads().min(survey.missing.len());
-            let seconds = work as f64 / rate / threads as f64;
-            let plural = if threads == 1 { "" } else { "s" };
-            let time = duration(seconds);
-            text += &format!("time           about {time} on {threads} thread{plural}\n");
-        }
-        text += &format!("memory         about {}", memory::amount(needed));
-        text += &match excess {
-            Some(available) => {
-                let available = memory::amount(available);
-                format!(", and this machine has {available}: the run would be refused\n")
-            }
-            None => "\n".into(),
-        };
-        output::print(&text)
+    fn checkpoint_every(&self) -> Result<Duration, UsageError> {
+        check_interval(self.checkpoint_every)
     }
+}
+
+/// The time between checkpoints, if it makes sense.
+fn check_interval(seconds: f64) -> Result<Duration, UsageError> {
+    output::usage((0.0..=1e6).contains(&seconds), || {
+        format!("--checkpoint-every {seconds} is out of range: it must be between 0 and 1e6 seconds")
+    })?;
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+/// Prints what a run would compute, how long it would take, and how much memory it needs.
+fn preview<E: Experiment>(
+    prepared: &Prepared<E>,
+    directory: &Path,
+    fresh: bool,
+) -> anyhow::Result<()> {
+    let cells = prepared.cells();
+    let survey = prepared.survey(directory, fresh)?;
+    let works = survey.missing.iter().map(|&i| cells[i].work());
+    let work = works.fold(0, u64::saturating_add);
+    let missing = survey.missing.iter().map(|&i| &cells[i]);
+    let (needed, _) = remanent_lab::memory_at_once(missing);
+    let excess = memory::available().filter(|&available| needed > available);
+    let mut text = format!(
+        "run directory  {}\ncells          {} in all, {} to compute\n",
+        directory.display(),
+        cells.len(),
+        survey.missing.len()
+    );
+    // To time a cell is to run it.
+    let timed = survey.missing.first().filter(|_| excess.is_none());
+    if let Some(rate) = timed.and_then(|&i| rate(&cells[i])) {
+        let threads = rayon::current_num_threads().min(survey.missing.len());
+        let seconds = work as f64 / rate / threads as f64;
+        let plural = if threads == 1 { "" } else { "s" };
+        let time = duration(seconds);
+        text += &format!("time           about {time} on {threads} thread{plural}\n");
+    }
+    text += &format!("memory         about {}", memory::amount(needed));
+    text += &match excess {
+        Some(available) => {
+            let available = memory::amount(available);
+            format!(", and this machine has {available}: the run would be refused\n")
+        }
+        None => "\n".into(),
+    };
+    output::print(&text)
 }
 
 /// Where and how cells are run.
@@ -206,17 +246,12 @@ impl Place<'_> {
         quiet: bool,
         with_models: bool,
     ) -> anyhow::Result<Finished<C>> {
-        output::usage((0.0..=1e6).contains(&self.every), || {
-            format!(
-                "--checkpoint-every {} is out of range: it must be between 0 and 1e6 seconds",
-                self.every
-            )
-        })?;
+        let every = check_interval(self.every)?;
         if !self.fresh && remanent_lab::is_read_only(self.directory) {
             return self.recall(cells, quiet);
         }
         let store = Store::open(self.directory, self.kind, self.config, self.fresh)?
-            .checkpoint_every(Duration::from_secs_f64(self.every));
+            .checkpoint_every(every);
         catch_interrupts()?;
         let bar = output::progress(cells.iter().map(|cell| cell.work() as usize).sum(), quiet);
         let voice = Voice { bar: &bar, quiet };

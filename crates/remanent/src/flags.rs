@@ -1,38 +1,95 @@
-//! Flags of the command line: numbers as users write them, and flags as keys of a configuration.
+//! Flags of the command line: those of an experiment's options, and numbers as users write them.
 
-use remanent_lab::lists::Values;
+use std::marker::PhantomData;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use remanent_lab::options::{Kind, OptionInfo, Options, Word};
 use toml::{Table, Value};
 
-/// Sets a key, if the flag was given.
-pub fn put(table: &mut Table, key: &str, value: Option<impl Into<Value>>) {
-    if let Some(value) = value {
-        table.insert(key.into(), value.into());
+/// The flags of an experiment's options, as a table of what was given.
+#[derive(Clone, Debug)]
+pub struct Flags<O> {
+    /// The options that were given.
+    pub given: Table,
+    options: PhantomData<O>,
+}
+
+impl<O: Options> clap::Args for Flags<O> {
+    fn augment_args(command: Command) -> Command {
+        O::list().into_iter().fold(command, |command, info| command.arg(argument(&info)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
     }
 }
 
-/// A list of numbers.
-pub fn put_list(table: &mut Table, key: &str, values: &Option<Values>) {
-    put(table, key, values.as_ref().map(|values| values.0.clone()));
+impl<O: Options> clap::FromArgMatches for Flags<O> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut given = Table::new();
+        for OptionInfo { key, kind, .. } in O::list() {
+            let value = match kind {
+                Kind::Switch => matches.get_flag(key).then_some(Value::Boolean(true)),
+                Kind::Words(_) => matches
+                    .get_many::<Value>(key)
+                    .map(|words| Value::Array(words.cloned().collect())),
+                _ => matches.get_one::<Value>(key).cloned(),
+            };
+            if let Some(value) = value {
+                given.insert(key.to_owned(), value);
+            }
+        }
+        Ok(Self { given, options: PhantomData })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
-/// A word, or a number written as one.
-pub fn put_text(table: &mut Table, key: &str, text: &Option<String>) {
-    let value = text.as_ref().map(|text| match (text.parse::<i64>(), text.parse::<f64>()) {
-        (Ok(integer), _) => Value::Integer(integer),
-        (_, Ok(float)) => Value::Float(float),
-        _ => Value::String(text.clone()),
+fn argument(info: &OptionInfo) -> Arg {
+    let help = match &info.default {
+        Some(default) if info.kind != Kind::Switch => {
+            format!("{} [default: {default}]", info.help)
+        }
+        _ => info.help.to_owned(),
+    };
+    let argument = Arg::new(info.key)
+        .long(info.key.replace('_', "-"))
+        .help(help)
+        .help_heading(info.heading)
+        .allow_hyphen_values(true);
+    let kind = info.kind;
+    match kind {
+        Kind::Switch => argument.allow_hyphen_values(false).action(ArgAction::SetTrue),
+        Kind::Word(words) => argument.value_name("WORD").value_parser(one_of(words)),
+        Kind::Words(words) => argument
+            .value_name("WORDS")
+            .value_delimiter(',')
+            .value_parser(one_of(words))
+            .action(ArgAction::Append),
+        Kind::Number => argument.value_name("X").value_parser(move |text: &str| kind.parse(text)),
+        Kind::Count => argument.value_name("N").value_parser(move |text: &str| kind.parse(text)),
+        Kind::Numbers | Kind::Counts => {
+            argument.value_name("LIST").value_parser(move |text: &str| kind.parse(text))
+        }
+        Kind::Text => argument.value_name("TEXT").value_parser(move |text: &str| kind.parse(text)),
+        Kind::NumberOrText => {
+            argument.value_name("VALUE").value_parser(move |text: &str| kind.parse(text))
+        }
+    }
+}
+
+/// One of several words, which the help, the completions and errors list.
+fn one_of(words: &'static [Word]) -> impl TypedValueParser<Value = Value> {
+    let values = words.iter().map(|word| {
+        let value = PossibleValue::new(word.name).help(word.about);
+        // Both spellings of what has two words are accepted.
+        if word.name.contains('_') { value.alias(word.name.replace('_', "-")) } else { value }
     });
-    put(table, key, value);
-}
-
-/// A text that stays one, whatever it looks like.
-pub fn put_name(table: &mut Table, key: &str, text: &Option<String>) {
-    put(table, key, text.clone());
-}
-
-/// A whole number.
-pub fn put_count(table: &mut Table, key: &str, count: Option<u32>) {
-    put(table, key, count.map(i64::from));
+    PossibleValuesParser::new(values).map(Value::String)
 }
 
 /// Reads a whole number: 1000, or 1e3.

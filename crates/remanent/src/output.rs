@@ -11,10 +11,10 @@ use remanent_data::sources::SourceError;
 use remanent_data::stream::StreamError;
 use remanent_lab::config::ConfigError;
 use remanent_lab::lists::{TooManyCases, ValuesError};
-use remanent_lab::plan::PlanError;
+use remanent_lab::experiment::{Detail, ErrorKind, Report};
 use remanent_lab::reproduce::{UnknownFigure, WorkError};
-use remanent_lab::simulation::SettingError;
 use remanent_lab::training::{MaterialError, TrainingError};
+use remanent_lab::values::ValueError;
 use remanent_lab::{RunError, StoreError};
 use remanent_plot::{Figure, PlotError, PlotFormat, Table};
 use remanent_theory::parameters::ParameterError;
@@ -69,11 +69,16 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
     if let Some(SourceError::Interrupted { .. }) = error.downcast_ref() {
         return INTERRUPTED_CODE;
     }
+    if let Some(error) = error.downcast_ref::<remanent_lab::experiment::Error>() {
+        return match error.kind() {
+            ErrorKind::Usage => 2,
+            ErrorKind::Interrupted => INTERRUPTED_CODE,
+            ErrorKind::Failure => 1,
+        };
+    }
     let wrong_usage = error.is::<UsageError>()
-        || error.is::<PlanError>()
-        || error.is::<SettingError>()
         || error.is::<ConfigError>()
-        || error.is::<TrainingError>()
+        || error.is::<ValueError>()
         || matches!(error.downcast_ref(), Some(e) if is_wrong_training(e))
         || matches!(error.downcast_ref(), Some(e) if is_wrong_place(e))
         || matches!(error.downcast_ref(), Some(RunError::Memory { .. }))
@@ -139,8 +144,17 @@ impl Output {
         }
     }
 
+    /// Draws the figure of a report, if a plot was asked for, and prints the numbers.
+    pub fn emit(&self, report: &impl Report) -> anyhow::Result<()> {
+        let tables = |format| match format {
+            Format::Table => report.tables(Detail::Short),
+            _ => report.tables(Detail::Full),
+        };
+        self.show(&report.json(), tables, || report.figure())
+    }
+
     /// Draws the figure, if a plot was asked for, and prints the data.
-    pub fn emit<T: Serialize>(
+    pub fn show<T: Serialize>(
         &self,
         data: &T,
         tables: impl FnOnce(Format) -> Vec<Table>,

@@ -41,7 +41,7 @@ impl BranchesCommand {
         })?;
         let task = SingleTask::new(self.beta.0[0])?.with_prior(self.prior.into());
         let result = branches(&task, self.alpha.low, self.alpha.high)?;
-        self.output.emit(
+        self.output.show(
             &result,
             |format| match format {
                 Format::Csv => vec![tables::solutions(&result.rows, format)],

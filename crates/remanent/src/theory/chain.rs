@@ -102,7 +102,7 @@ pub fn emit_chain(
 ) -> anyhow::Result<Outcome> {
     let chain = parameters.check()?;
     let result = chain.solve();
-    output.emit(
+    output.show(
         &result,
         |format| {
             let rows = result.tasks.iter().map(|t| (vec![], t));
@@ -153,7 +153,7 @@ fn emit_scan(
     let points = scan(parameters, axes, &|| bar.inc(1))?;
     bar.finish_and_clear();
     let names: Vec<String> = axes.iter().map(|a| a.name.clone()).collect();
-    output.emit(
+    output.show(
         &points,
         |format| {
             let rows = points.iter().flat_map(|p| {

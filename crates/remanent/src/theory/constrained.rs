@@ -71,7 +71,7 @@ impl Constrained {
             .par_iter()
             .map(|task| task.solve(self.alpha.0[0], choice))
             .collect::<Result<_, _>>()?;
-        self.output.emit(
+        self.output.show(
             &rows,
             |format| vec![tables::solutions(&rows, format)],
             || figure(&rows),

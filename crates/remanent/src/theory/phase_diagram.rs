@@ -37,7 +37,7 @@ impl PhaseDiagramCommand {
         let bar = progress(betas.len(), quiet);
         let diagram = phase_diagram(&task, &betas, &|| bar.inc(1))?;
         bar.finish_and_clear();
-        self.output.emit(&diagram, |format| tables(&diagram, format), || figure(&diagram))?;
+        self.output.show(&diagram, |format| tables(&diagram, format), || figure(&diagram))?;
         if diagram.critical_point.is_none() {
             let folds = diagram.rows.iter().any(|row| row.good_from.is_some());
             let where_ = if folds { "lies at a smaller beta" } else { "lies at a larger beta" };

@@ -76,7 +76,7 @@ impl Single {
                 None => rows.extend(task.scan_all(&self.alpha.0)?.into_iter().flatten()),
             }
         }
-        self.output.emit(
+        self.output.show(
             &rows,
             |format| vec![tables::solutions(&rows, format)],
             || self.figure(&rows),

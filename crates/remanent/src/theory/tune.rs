@@ -84,7 +84,7 @@ impl Tune {
         let tuned = tune(&parameters, &gammas, objective, &|| bar.inc(1))?;
         bar.finish_and_clear();
         let tasks = parameters.alpha.len();
-        self.output.emit(
+        self.output.show(
             &tuned,
             |format| tables(&tuned, tasks, format),
             || figure(&tuned, tasks),
