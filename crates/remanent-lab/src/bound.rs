@@ -7,13 +7,13 @@ use remanent_perceptron::parameters::within;
 use remanent_perceptron::randomness;
 use remanent_perceptron::world::World;
 use remanent_plot::{Axis, Band, Cell as TableCell, Color, Curve, Figure, Panel, Table};
+use remanent_store::{Cell, Context, Stopped};
 use serde::Serialize;
 use serde_json::{Value, json};
 use toml::Table as Config;
 
 use crate::simulation::{SettingError, Simulation, study_keys};
 use crate::values;
-use crate::{Cell, Context, Stopped};
 
 /// The keys of a bound study.
 pub fn keys() -> Vec<&'static str> {
@@ -84,7 +84,8 @@ impl Cell for BoundTrial<'_> {
 
     fn run(&self, context: &mut Context<'_>) -> Result<Vec<BoundRow>, Stopped> {
         let learner = &self.study.learner;
-        let world = World::draw(&self.study.simulation.setting, self.trial)?;
+        let world =
+            World::draw(&self.study.simulation.setting, self.trial).map_err(Stopped::failed)?;
         let trainer = Trainer::new(learner, &world, self.trial);
         let every = learner.record_every;
         let (patterns, teacher) = (world.patterns(0), world.teacher(0));

@@ -7,13 +7,13 @@ use remanent_perceptron::parameters::within;
 use remanent_perceptron::randomness;
 use remanent_perceptron::world::World;
 use remanent_plot::{Axis, Cell as TableCell, Color, Figure, Panel, Points, Table};
+use remanent_store::{Cell, Context, Stopped};
 use serde::Serialize;
 use serde_json::{Value, json};
 use toml::Table as Config;
 
 use crate::simulation::{SettingError, Simulation, study_keys};
 use crate::values;
-use crate::{Cell, Context, Stopped};
 
 /// The keys of a convergence study.
 pub fn keys() -> Vec<&'static str> {
@@ -96,7 +96,8 @@ impl Cell for ConvergenceTrial<'_> {
 
     fn run(&self, context: &mut Context<'_>) -> Result<Convergence, Stopped> {
         let learner = &self.study.learner;
-        let world = World::draw(&self.study.simulation.setting, self.trial)?;
+        let world =
+            World::draw(&self.study.simulation.setting, self.trial).map_err(Stopped::failed)?;
         let (trainer, eps) = match context.load::<WatchProgress>() {
             Some(WatchProgress { training, eps }) => {
                 (Trainer::resume(learner, &world, self.trial, training), eps)

@@ -9,11 +9,10 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::ProgressBar;
-use remanent_data::memory;
 use remanent_lab::config::{self, ConfigError};
 use remanent_lab::lists::{Values, ValuesError};
 use remanent_lab::plan::{Layers, Plan, Scan};
-use remanent_lab::{CHECKPOINT_EVERY, Cell, Context, Recalled, Store, Watcher};
+use remanent_store::{CHECKPOINT_EVERY, Cell, Context, Recalled, Store, Watcher, memory, sealed};
 use serde_json::Value;
 use toml::Table;
 
@@ -103,7 +102,7 @@ impl ExperimentArguments {
     /// The run directory: as asked for, or one of its own for every configuration.
     fn directory(&self, kind: &str, config: &Value) -> PathBuf {
         self.out.clone().unwrap_or_else(|| {
-            let hash = remanent_lab::sealed::digest(config.to_string().as_bytes());
+            let hash = sealed::digest(config.to_string().as_bytes());
             Path::new("runs").join(format!("{kind}-{}", &hash[..8]))
         })
     }
@@ -142,7 +141,7 @@ impl ExperimentArguments {
         let works = survey.missing.iter().map(|&i| cells[i].work());
         let work = works.fold(0, u64::saturating_add);
         let missing = survey.missing.iter().map(|&i| &cells[i]);
-        let (needed, _) = remanent_lab::memory_at_once(missing);
+        let (needed, _) = remanent_store::memory_at_once(missing);
         let excess = memory::available().filter(|&available| needed > available);
         let mut text = format!(
             "run directory  {}\ncells          {} in all, {} to compute\n",
@@ -212,7 +211,7 @@ impl Place<'_> {
                 self.every
             )
         })?;
-        if !self.fresh && remanent_lab::is_read_only(self.directory) {
+        if !self.fresh && remanent_store::is_read_only(self.directory) {
             return self.recall(cells, quiet);
         }
         let store = Store::open(self.directory, self.kind, self.config, self.fresh)?

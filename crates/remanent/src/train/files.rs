@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use remanent_lab::atomic::{self, FileError};
 use remanent_lab::tensorboard;
 use remanent_lab::training::{self, TrainingSummary, TrialRecord};
 use remanent_plot::Figure;
+use remanent_store::atomic;
+use remanent_store::files::FileError;
 use serde_json::Value;
 
 /// `summary.json`, `summary.csv`, `accuracy.csv`, `epochs.csv`, `results.npz` and `training.svg`.
