@@ -9,9 +9,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use md5::{Digest, Md5};
+use remanent_store::files::FileError;
 
 use crate::dataset;
-use crate::files::{self, FileError};
+use crate::files;
 use crate::known::{Known, KnownFile};
 
 /// The variable that names the folder.

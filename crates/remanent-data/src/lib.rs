@@ -24,20 +24,19 @@
 
 mod cache;
 mod fetch;
+mod files;
 mod known;
 mod npy;
 
 pub mod dataset;
 pub mod digits;
-pub mod files;
 pub mod idx;
 pub mod images;
-pub mod memory;
 pub mod npz;
 pub mod sources;
 pub mod stream;
 
-pub use files::FileError;
+pub use remanent_store::files::FileError;
 
 /// `, did you mean 'mnist'?` if one of the names is near, else nothing.
 fn suggestion<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String {

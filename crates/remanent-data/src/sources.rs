@@ -7,12 +7,14 @@
 
 use std::path::{Path, PathBuf};
 
+use remanent_store::atomic;
+use remanent_store::files::FileError;
 use thiserror::Error;
 
 use crate::dataset::{Dataset, DatasetError};
 use crate::digits;
 use crate::fetch::{self, Failure, Receipt, Source};
-use crate::files::{self, FileError};
+use crate::files;
 use crate::idx;
 use crate::npz::{self, NpzError};
 use crate::suggestion;
@@ -257,7 +259,7 @@ fn get_from(
     sources: &[Source],
     watcher: &dyn Watcher,
 ) -> Result<(), SourceError> {
-    files::sweep(&cache.folder(known));
+    atomic::sweep_old(&cache.folder(known));
     let mut missing = Vec::new();
     for file in known.files {
         match cache.state(known, &file) {

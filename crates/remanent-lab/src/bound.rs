@@ -7,6 +7,7 @@ use remanent_perceptron::parameters::within;
 use remanent_perceptron::randomness;
 use remanent_perceptron::world::World;
 use remanent_plot::{Axis, Band, Cell as TableCell, Color, Curve, Figure, Panel, Table};
+use remanent_store::{Cell, Context, Stopped};
 use serde::Serialize;
 use serde_json::{Value, json};
 use toml::Table as Config;
@@ -15,7 +16,6 @@ use crate::experiment::{Detail, Error, Experiment, Finished, NoView, Note, Repor
 use crate::options::Options;
 use crate::plan::PlanError;
 use crate::simulation::{BoundOptions, SettingError, Simulation};
-use crate::{Cell, Context, Stopped};
 
 /// A bound study.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,7 +80,8 @@ impl Cell for BoundTrial<'_> {
 
     fn run(&self, context: &mut Context<'_>) -> Result<Vec<BoundRow>, Stopped> {
         let learner = &self.study.learner;
-        let world = World::draw(&self.study.simulation.setting, self.trial)?;
+        let world =
+            World::draw(&self.study.simulation.setting, self.trial).map_err(Stopped::failed)?;
         let trainer = Trainer::new(learner, &world, self.trial);
         let every = learner.record_every;
         let (patterns, teacher) = (world.patterns(0), world.teacher(0));

@@ -7,6 +7,7 @@ use remanent_perceptron::parameters::within;
 use remanent_perceptron::randomness;
 use remanent_perceptron::world::World;
 use remanent_plot::{Axis, Cell as TableCell, Color, Figure, Panel, Points, Table};
+use remanent_store::{Cell, Context, Stopped};
 use serde::Serialize;
 use serde_json::{Value, json};
 use toml::Table as Config;
@@ -14,7 +15,6 @@ use toml::Table as Config;
 use crate::experiment::{Detail, Error, Experiment, Finished, NoView, Note, Report, Resources};
 use crate::options::Options;
 use crate::simulation::{ConvergenceOptions, SettingError, Simulation};
-use crate::{Cell, Context, Stopped};
 
 /// One α of a convergence study.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,7 +89,8 @@ impl Cell for ConvergenceTrial<'_> {
 
     fn run(&self, context: &mut Context<'_>) -> Result<Convergence, Stopped> {
         let learner = &self.study.learner;
-        let world = World::draw(&self.study.simulation.setting, self.trial)?;
+        let world =
+            World::draw(&self.study.simulation.setting, self.trial).map_err(Stopped::failed)?;
         let (trainer, eps) = match context.load::<WatchProgress>() {
             Some(WatchProgress { training, eps }) => {
                 (Trainer::resume(learner, &world, self.trial, training), eps)

@@ -36,11 +36,15 @@ use remanent_data::stream::StreamError;
 use remanent_data::sources::SourceError;
 use remanent_perceptron::randomness::Trial;
 use remanent_plot::{Figure, Table};
+use remanent_store::files::FileError;
+use remanent_store::{
+    CHECKPOINT_EVERY, Cell, Recalled, RunError, Silent, Store, StoreError, Survey, Watcher,
+    is_read_only, sealed,
+};
 use serde_json::{Value, json};
 use thiserror::Error;
 use toml::Table as Config;
 
-use crate::atomic::FileError;
 use crate::config::ConfigError;
 use crate::options::Options;
 use crate::plan::{Layers, Plan, PlanError};
@@ -48,10 +52,6 @@ use crate::simulation::SettingError;
 use crate::theory::QueryError;
 use crate::training::{MaterialError, TrainingError};
 use crate::values::ValueError;
-use crate::{
-    CHECKPOINT_EVERY, Cell, Recalled, RunError, Silent, Store, StoreError, Survey, Watcher,
-    is_read_only, sealed,
-};
 
 /// An experiment: a case whose options have been read and checked.
 pub trait Experiment: Clone + PartialEq + Sized + 'static {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use remanent_data::files::FileError;
+use remanent_store::files::FileError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::Path;
 
-use remanent_data::files::{self, FileError};
+use remanent_store::atomic;
+use remanent_store::files::FileError;
 use safetensors::SafeTensorError;
 use safetensors::tensor::{Dtype, SafeTensors, View};
 use serde_json::{Value, json};
@@ -82,7 +83,7 @@ impl<'a> Arrays<'a> {
             SafeTensorError::IoError(error) => error,
             error => io::Error::other(error),
         };
-        files::replace(path, |temporary| {
+        atomic::replace(path, |temporary| {
             safetensors::serialize_to_file(&self.0, Some(self.note(kind, about)), temporary)
                 .map_err(other)
         })

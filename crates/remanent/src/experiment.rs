@@ -7,13 +7,12 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::ProgressBar;
-use remanent_data::memory;
 use remanent_lab::config::{self, ConfigError};
 use remanent_lab::experiment::{Error, Experiment, Prepared, Report, Resources, RunOptions};
 use remanent_lab::lists::Values;
 use remanent_lab::options::Options;
 use remanent_lab::plan::{Layers, PlanError};
-use remanent_lab::{CHECKPOINT_EVERY, Cell, Context, Recalled, Store, Watcher};
+use remanent_store::{CHECKPOINT_EVERY, Cell, Context, Recalled, Store, Watcher, memory};
 use serde_json::Value;
 use toml::Table;
 
@@ -61,7 +60,7 @@ impl<E: Experiment> ExperimentCommand<E> {
         let report = prepared.run(&options, &view);
         bar.finish_and_clear();
         let report = report?;
-        let read_only = remanent_lab::is_read_only(&directory) && !self.run.fresh;
+        let read_only = remanent_store::is_read_only(&directory) && !self.run.fresh;
         let suffix = if read_only { ", which is read-only" } else { "" };
         output::remark(quiet, &format!("records in {}{suffix}", directory.display()));
         self.output.emit(&report)?;
@@ -183,7 +182,7 @@ fn preview<E: Experiment>(
     let works = survey.missing.iter().map(|&i| cells[i].work());
     let work = works.fold(0, u64::saturating_add);
     let missing = survey.missing.iter().map(|&i| &cells[i]);
-    let (needed, _) = remanent_lab::memory_at_once(missing);
+    let (needed, _) = remanent_store::memory_at_once(missing);
     let excess = memory::available().filter(|&available| needed > available);
     let mut text = format!(
         "run directory  {}\ncells          {} in all, {} to compute\n",
@@ -247,7 +246,7 @@ impl Place<'_> {
         with_models: bool,
     ) -> anyhow::Result<Finished<C>> {
         let every = check_interval(self.every)?;
-        if !self.fresh && remanent_lab::is_read_only(self.directory) {
+        if !self.fresh && remanent_store::is_read_only(self.directory) {
             return self.recall(cells, quiet);
         }
         let store = Store::open(self.directory, self.kind, self.config, self.fresh)?

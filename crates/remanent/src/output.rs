@@ -17,6 +17,7 @@ use remanent_lab::training::{MaterialError, TrainingError};
 use remanent_lab::values::ValueError;
 use remanent_lab::{RunError, StoreError};
 use remanent_plot::{Figure, PlotError, PlotFormat, Table};
+use remanent_store::{RunError, StoreError};
 use remanent_theory::parameters::ParameterError;
 use remanent_theory::scan::ScanError;
 use serde::Serialize;

@@ -6,12 +6,11 @@ use std::time::Instant;
 
 use anyhow::Context;
 use clap::Args;
-use remanent_data::memory;
 use remanent_lab::report::{Exhibit, Machine, Report};
 use remanent_lab::reproduce::{self, Batch, Batches, Experiment, Records, Work};
 use remanent_lab::training::{Material, Training};
-use remanent_lab::{CHECKPOINT_EVERY, Cell, Store, atomic};
 use remanent_plot::Table;
+use remanent_store::{CHECKPOINT_EVERY, Cell, Store, atomic, memory};
 use serde_json::{Value, json};
 
 use crate::data;

@@ -11,7 +11,8 @@ use crate::convergence::ConvergenceTrial;
 use crate::reproduce::work::{Experiment, Work};
 use crate::theory::{Answer, QueryCell};
 use crate::training::Material;
-use crate::{Cell, simulation, training};
+use crate::{simulation, training};
+use remanent_store::Cell;
 
 /// Cells of one kind, each with the figure that asks for it.
 #[derive(Clone, Debug)]

@@ -20,10 +20,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::atomic::{self, FileError};
 use crate::report::{Exhibit, Machine, Report, Size, duration};
 use crate::reproduce::catalogue::{CATALOGUE, Entry};
 use crate::verdict::{Findings, RULES, Test, Verdict};
+use remanent_store::{atomic, files::FileError};
 
 const VERDICT: &str = "verdict.json";
 const MEASUREMENTS: &str = "measurements.json";

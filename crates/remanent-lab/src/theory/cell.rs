@@ -1,6 +1,7 @@
 //! The cell that answers a question.
 
 use rayon::prelude::*;
+use remanent_store::{Cell, Context, Stopped};
 use remanent_theory::branches::branches;
 use remanent_theory::parameters::{Choice, ParameterError, Prior};
 use remanent_theory::phase::phase_diagram;
@@ -11,7 +12,6 @@ use serde_json::Value;
 
 use super::query::Ask;
 use super::{Answer, ChainPoint, Point, Query};
-use crate::{Cell, Context, Stopped};
 
 /// A question as a cell.
 #[derive(Clone, Copy, Debug)]

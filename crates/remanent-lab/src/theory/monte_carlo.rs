@@ -45,6 +45,7 @@ use remanent_math::normal;
 use remanent_math::philox::Stream;
 use remanent_math::range::within;
 use remanent_math::statistics::Summary;
+use remanent_store::{Context, Stopped};
 use remanent_theory::anchor::flips;
 use remanent_theory::energy::energy;
 use remanent_theory::fields::{Fields, site_averages};
@@ -59,7 +60,6 @@ use toml::Table;
 
 use super::QueryError;
 use crate::values;
-use crate::{Context, Stopped};
 
 /// The keys of the study.
 pub(super) const KEYS: [&str; 9] =

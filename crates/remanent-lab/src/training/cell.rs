@@ -11,7 +11,9 @@ use remanent_network::metrics;
 use remanent_network::model;
 use remanent_network::network::Weights;
 use remanent_network::predictor::{Predictor, predict, test_stream};
+use remanent_network::tensors::Tensors;
 use remanent_network::trainer::Diverged;
+use remanent_store::{Cell, Context, ModelFault, Stopped};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -19,7 +21,9 @@ use crate::training::config::Training;
 use crate::training::found::check_model;
 use crate::training::history::{EpochRow, PhaseEnd, Signs, TrialRecord, divergence};
 use crate::training::material::Material;
-use crate::{Cell, Context, ModelFault, Stopped};
+
+/// The kind of a file of arrays.
+const CHECKPOINT: &str = "checkpoint";
 
 /// A trial of a training.
 pub struct Trial<'a> {
@@ -144,7 +148,9 @@ impl<'a> Run<'a> {
             )
         };
         let mut course = start();
-        if let Some((state, arrays)) = context.load_arrays() {
+        if let Some((state, arrays)) =
+            context.load_arrays(|bytes| Tensors::decode(bytes, CHECKPOINT))
+        {
             let state = State::deserialize(state).map_err(|error| error.to_string());
             let restored = state.and_then(|state| {
                 let signs = Signs::from_hex(&state.signs).ok_or("its signs cannot be read")?;
@@ -318,7 +324,7 @@ impl<'a> Run<'a> {
     fn save(&self, context: &mut Context<'_>) -> Result<(), Stopped> {
         let (course, arrays) = self.course.save();
         let state = State { course, record: self.record.clone(), signs: self.signs.to_hex() };
-        context.save_arrays(&json!(state), &arrays)
+        context.save_arrays(&json!(state), |path, about| arrays.write(path, CHECKPOINT, about))
     }
 }
 

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use remanent_network::predictor::Predictor;
 use remanent_perceptron::randomness;
 use remanent_plot::{Figure, Table};
+use remanent_store::atomic;
+use remanent_store::files::FileError;
 use serde_json::{Value, json};
 use toml::Table as Config;
 
-use crate::atomic::{self, FileError};
 use crate::experiment::{Detail, Error, Experiment, Finished, Note, Report, Resources};
 use crate::tensorboard;
 use crate::training::{

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use remanent_data::files;
+use remanent_store::{atomic, files};
 use thiserror::Error;
 
 use super::BinaryNetwork;
@@ -43,7 +43,7 @@ impl BinaryNetwork {
 
     /// Writes a file that replaces what was at `path`, whole or not at all.
     pub fn write(&self, path: &Path) -> Result<(), FileError> {
-        Ok(files::write_parts(path, &[&self.to_bytes()])?)
+        Ok(atomic::write(path, &[&self.to_bytes()])?)
     }
 }
 

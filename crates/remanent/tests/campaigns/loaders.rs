@@ -16,18 +16,18 @@ use remanent_data::images::Images;
 use remanent_data::sources::Cache;
 use remanent_data::stream::StreamSpec;
 use remanent_data::{idx, npz};
-use remanent_lab::found::FoundRun;
 use remanent_lab::plan::{Layers, Plan};
 use remanent_lab::simulation::{self, Simulation};
 use remanent_lab::theory::Query;
 use remanent_lab::training::{self, Training};
-use remanent_lab::{Cell, Context, Stopped, Store, Watcher, config, sealed};
+use remanent_lab::{config, found};
 use remanent_network::architecture::{Activation, Architecture, Normalisation};
 use remanent_network::archive::Archive;
 use remanent_network::binary::BinaryNetwork;
 use remanent_network::model;
 use remanent_network::network::{Network, Weights};
 use remanent_network::tensors::{Arrays, Tensors};
+use remanent_store::{Cell, Context, Stopped, Store, Watcher, sealed};
 use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
@@ -412,7 +412,7 @@ fn run_load(bytes: &[u8], folder: &Path, part: &str) -> Result<String, String> {
 }
 
 fn found_load(bytes: &[u8], folder: &Path) -> Result<String, String> {
-    let run = FoundRun::read(&lay_damaged(bytes, folder, "records")).map_err(text)?;
+    let run = found::read(&lay_damaged(bytes, folder, "records")).map_err(text)?;
     match run.damaged.first() {
         Some(error) => Err(text(error)),
         None => Ok(format!("{} {:?}", run.config, run.records)),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use common::{Ledger, STEPS, Sum, Toy, files, list, open, toys};
 use rayon::ThreadPoolBuilder;
-use remanent_lab::{Cell, Context, RunError, Silent, Stopped, Store, StoreError, Watcher};
+use remanent_store::{Cell, Context, RunError, Silent, Stopped, Store, StoreError, Watcher};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 

@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::iter::{IntoParallelRefIterator, ParallelBridge, ParallelIterator};
-use remanent_data::memory;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::atomic::{self, FileError};
 use crate::cell::{self, Cell, Context, Entry, ModelFault, Place, Stopped};
+use crate::files::{self, FileError};
+use crate::memory;
 use crate::sealed::{self, SealError};
 use crate::store::{self, Store, StoreError};
 use crate::times;
@@ -241,7 +241,7 @@ impl Store {
             if as_json(&record).as_ref() == Some(recorded) {
                 return Ok(record);
             }
-            let aside = atomic::set_aside(&place.model)?;
+            let aside = files::set_aside(&place.model)?;
             return Err(Stopped::Failed(format!(
                 "{} was made again and does not belong to its record: the same cell came to other \
                  numbers, as it does on another instruction set; the record is kept, the model is {}; \
@@ -365,7 +365,7 @@ fn lacks_model<C: Cell>(cell: &C, place: &Place, watcher: &dyn Watcher) -> Resul
         Err(ModelFault::File(error)) => return Err(error),
         Err(error @ ModelFault::Missing(_)) => error.to_string(),
         Err(error @ ModelFault::Unusable { .. }) => {
-            let aside = atomic::set_aside(&place.model)?;
+            let aside = files::set_aside(&place.model)?;
             let aside = aside.file_name().unwrap_or_default().display();
             format!("{error}; it is kept as {aside}")
         }

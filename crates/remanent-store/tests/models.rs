@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::{Ledger, list};
-use remanent_lab::{Cell, Context, ModelFault, RunError, Stopped, Store};
+use remanent_store::{Cell, Context, ModelFault, RunError, Stopped, Store};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 

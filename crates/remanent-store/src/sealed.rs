@@ -15,12 +15,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use remanent_data::files;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::atomic::{self, FileError};
+use crate::atomic;
+use crate::files::{self, FileError};
 
 /// The version of the format that is written, and the only one that is read.
 pub const VERSION: u32 = 1;

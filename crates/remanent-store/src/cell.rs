@@ -6,25 +6,21 @@
 //! key names its record, so that a record is found again by whoever asks for
 //! the same thing.
 
+use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
-use remanent_data::files;
-use remanent_network::tensors::{Arrays, Tensors};
-use remanent_perceptron::parameters::ParameterError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use crate::atomic::{self, FileError};
+use crate::files::{self, FileError};
 use crate::run::{Silent, Watcher};
 use crate::sealed::{self, SealError};
-
-const CHECKPOINT: &str = "checkpoint";
 
 /// How often a cell under way is saved unless the store is told otherwise: seldom enough to cost
 /// nothing, and often enough that losing it does not hurt.
@@ -94,8 +90,9 @@ pub enum Stopped {
     Io(#[from] FileError),
 }
 
-impl From<ParameterError> for Stopped {
-    fn from(error: ParameterError) -> Self {
+impl Stopped {
+    /// For `map_err`: the cell cannot be computed because of this error.
+    pub fn failed(error: impl Display) -> Self {
         Self::Failed(error.to_string())
     }
 }
@@ -200,8 +197,12 @@ impl<'a> Context<'a> {
         if self.interrupted() { Err(Stopped::Interrupted) } else { Ok(()) }
     }
 
-    /// Like [`load`](Self::load), for a cell whose state is mostly arrays.
-    pub fn load_arrays(&mut self) -> Option<(Value, Tensors)> {
+    /// Like [`load`](Self::load), for a cell whose state is mostly arrays. `decode` reads the bytes that
+    /// the cell wrote in [`save_arrays`](Self::save_arrays): the note beside the arrays, and the arrays.
+    pub fn load_arrays<T, E: Display>(
+        &mut self,
+        decode: impl FnOnce(&[u8]) -> Result<(Value, T), E>,
+    ) -> Option<(Value, T)> {
         let place = self.place?;
         let bytes = match files::read_whole(&place.arrays) {
             Err(error) if error.cause.kind() == io::ErrorKind::NotFound => return None,
@@ -211,20 +212,20 @@ impl<'a> Context<'a> {
             }
             Ok(bytes) => bytes,
         };
-        let found = Tensors::decode(&bytes, CHECKPOINT).map_err(|error| error.to_string());
-        let found = found.and_then(|(mut about, tensors)| {
+        let found = decode(&bytes).map_err(|error| error.to_string());
+        let found = found.and_then(|(mut about, arrays)| {
             if about["key"] == place.key {
                 let seconds = [&about["seconds"], &about["step_seconds"]].map(Value::as_f64);
-                Ok((seconds.map(Option::unwrap_or_default), about["state"].take(), tensors))
+                Ok((seconds.map(Option::unwrap_or_default), about["state"].take(), arrays))
             } else {
                 Err(format!("its key is {}", about["key"]))
             }
         });
         match found {
-            Ok(([seconds, steps], state, tensors)) => {
+            Ok(([seconds, steps], state, arrays)) => {
                 (self.seconds_before, self.step_seconds) = (seconds, steps);
                 self.watcher.continued(seconds);
-                Some((state, tensors))
+                Some((state, arrays))
             }
             Err(reason) => {
                 self.refuse(&reason);
@@ -237,7 +238,7 @@ impl<'a> Context<'a> {
     pub fn refuse(&self, reason: &str) {
         let Some(place) = self.place else { return };
         let path = place.arrays.display();
-        let aside = match atomic::set_aside(&place.arrays) {
+        let aside = match files::set_aside(&place.arrays) {
             Ok(aside) => format!("it is kept as {}", aside.display()),
             Err(error) => error.to_string(),
         };
@@ -247,8 +248,13 @@ impl<'a> Context<'a> {
         ));
     }
 
-    /// Like [`save`](Self::save), for a cell whose state is mostly arrays.
-    pub fn save_arrays(&mut self, state: &Value, arrays: &Arrays<'_>) -> Result<(), Stopped> {
+    /// Like [`save`](Self::save), for a cell whose state is mostly arrays. `write` writes them to a path,
+    /// whole or not at all, with a note beside them that holds `state`.
+    pub fn save_arrays(
+        &mut self,
+        state: &Value,
+        write: impl FnOnce(&Path, &Value) -> Result<(), FileError>,
+    ) -> Result<(), Stopped> {
         if let Some(place) = self.place {
             let about = json!({
                 "key": place.key,
@@ -256,7 +262,7 @@ impl<'a> Context<'a> {
                 "step_seconds": self.step_seconds,
                 "state": state,
             });
-            arrays.write(&place.arrays, CHECKPOINT, &about)?;
+            write(&place.arrays, &about)?;
         }
         self.saved = Instant::now();
         if self.interrupted() { Err(Stopped::Interrupted) } else { Ok(()) }
@@ -334,8 +340,8 @@ impl Place {
 
     /// Removes the checkpoints of a cell that is done.
     pub(crate) fn clear(&self) -> Result<(), FileError> {
-        atomic::remove(&self.checkpoint)?;
-        atomic::remove(&self.arrays)
+        files::remove(&self.checkpoint)?;
+        files::remove(&self.arrays)
     }
 }
 
@@ -381,7 +387,7 @@ pub(crate) fn recall<T: DeserializeOwned>(
         Ok(found) => Ok(found),
         Err(SealError::File(error)) => Err(error),
         Err(error) => {
-            let aside = atomic::set_aside(path)?;
+            let aside = files::set_aside(path)?;
             let aside = aside.file_name().unwrap_or_default().display();
             watcher.notice(&format!("{error}; it is kept as {aside}, and computed anew"));
             Ok(None)

@@ -29,8 +29,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::atomic::{self, FileError};
+use crate::atomic;
 use crate::cell::{CHECKPOINT_EVERY, CHECKPOINTS, Cell, Entry, MODELS, Place, RECORDS, cell_name};
+use crate::files::{self, FileError};
 use crate::sealed::{self, SealError, VERSION};
 use crate::times::Times;
 
@@ -177,16 +178,16 @@ impl Store {
             for folder in FOLDERS {
                 atomic::remove_files(&directory.join(folder), is_entry)?;
             }
-            atomic::remove(&directory.join(TIMES))?;
+            files::remove(&directory.join(TIMES))?;
             if damaged {
                 // It may never have been ours.
-                atomic::copy_aside(&marker)?;
+                files::copy_aside(&marker)?;
             }
         }
         if let Standing::Unmarked(reason) = &standing {
             let mut text = reason.to_string();
             if marker.exists() {
-                let aside = atomic::set_aside(&marker)?;
+                let aside = files::set_aside(&marker)?;
                 text += &format!("; it is kept as {}", aside.display());
             }
             notices.push(format!("{text}; it is written anew, and the records are used"));
@@ -290,7 +291,7 @@ fn inspect(
                 let ours = |name: &str| {
                     name == LOCK || name.starts_with(MARKER) || atomic::is_temporary(name)
                 };
-                if atomic::names(directory)?.iter().all(|name| name.to_str().is_some_and(ours)) {
+                if files::names(directory)?.iter().all(|name| name.to_str().is_some_and(ours)) {
                     Ok(Standing::New)
                 } else {
                     Err(StoreError::NotARun(directory.to_owned()))
@@ -331,7 +332,7 @@ fn inspect(
 /// What a directory whose marker cannot be read tells by its records: they carry their keys.
 fn remains(directory: &Path, kind: &str, config: &Value) -> Result<Remains, FileError> {
     let entries = |folder: &str| -> Result<Vec<String>, FileError> {
-        let names = atomic::names(&directory.join(folder))?;
+        let names = files::names(&directory.join(folder))?;
         Ok(names.into_iter().filter_map(|n| n.into_string().ok()).filter(|n| is_entry(n)).collect())
     };
     let records = entries(RECORDS)?;

@@ -10,9 +10,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use remanent_data::files;
-
-use crate::atomic::{self, FileError};
+use crate::atomic;
+use crate::files::{self, FileError};
 
 /// What a cell took.
 #[derive(Clone, Copy, Debug, PartialEq)]

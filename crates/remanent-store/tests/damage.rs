@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use common::{Ledger, STEPS, Toy, list, open, toys};
-use remanent_lab::RunError;
+use remanent_store::RunError;
 use tempfile::tempdir;
 
 type Damage = (&'static str, fn(Vec<u8>) -> Vec<u8>);

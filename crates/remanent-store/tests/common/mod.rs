@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
-use remanent_lab::{Cell, Context, Stopped, Store, Watcher};
+use remanent_store::{Cell, Context, Stopped, Store, Watcher};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

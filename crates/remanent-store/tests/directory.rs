@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use common::{Ledger, config, files, list, open, toys};
-use remanent_lab::{Cell, Context, RunError, Stopped, Store, StoreError, Survey};
+use remanent_store::{Cell, Context, RunError, Stopped, Store, StoreError, Survey};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
@@ -288,7 +288,7 @@ fn a_finished_run_is_read_without_a_lock() {
     assert!(error.to_string().contains("is read-only, and 3 of 4 cells are done"), "{error}");
     assert_eq!(files(path), before);
     drop(store);
-    assert!(!remanent_lab::is_read_only(path));
+    assert!(!remanent_store::is_read_only(path));
 }
 
 /// A cell that nobody has the memory for.
