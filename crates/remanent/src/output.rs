@@ -15,7 +15,6 @@ use remanent_lab::experiment::{Detail, ErrorKind, Report};
 use remanent_lab::reproduce::{UnknownFigure, WorkError};
 use remanent_lab::training::{MaterialError, TrainingError};
 use remanent_lab::values::ValueError;
-use remanent_lab::{RunError, StoreError};
 use remanent_plot::{Figure, PlotError, PlotFormat, Table};
 use remanent_store::{RunError, StoreError};
 use remanent_theory::parameters::ParameterError;
