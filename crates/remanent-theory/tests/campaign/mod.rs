@@ -6,8 +6,8 @@ use cpu_time::ThreadTime;
 use rayon::prelude::*;
 use remanent_math::philox::Stream;
 use remanent_theory::chain::{ChainParameters, ChainResult, TaskResult};
-use remanent_theory::overlaps::Resolution;
 use remanent_theory::parameters::{Choice, Prior};
+use remanent_theory::resolution::Resolution;
 use remanent_theory::solution::Solution;
 
 /// The kinds of problems, drawn in turn.
