@@ -17,7 +17,7 @@ use remanent_lab::training::{MaterialError, TrainingError};
 use remanent_lab::values::ValueError;
 use remanent_plot::{Figure, PlotError, PlotFormat, Table};
 use remanent_store::{RunError, StoreError};
-use remanent_theory::parameters::ParameterError;
+use remanent_theory::parameters::DomainError;
 use remanent_theory::scan::ScanError;
 use serde::Serialize;
 use thiserror::Error;
@@ -84,7 +84,7 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
         || matches!(error.downcast_ref(), Some(RunError::Memory { .. }))
         || error.is::<TooManyCases>()
         || matches!(error.downcast_ref(), Some(SourceError::Unknown { .. }))
-        || error.is::<ParameterError>()
+        || error.is::<DomainError>()
         || error.is::<UnknownFigure>()
         || error.is::<WorkError>()
         || error.is::<ScanError>()

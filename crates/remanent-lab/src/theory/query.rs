@@ -3,10 +3,10 @@
 
 use remanent_theory::chain::ChainParameters;
 use remanent_theory::parameters::{
-    Choice, ParameterError, Prior, check_alpha, check_beta, check_gamma, check_q_star,
+    Choice, DomainError, Prior, check_alpha, check_beta, check_gamma, check_q_star,
 };
 use remanent_theory::scan::{ScanAxis, ScanError, cases};
-use remanent_theory::tune::Objective;
+use remanent_theory::tune::{Objective, usual_gammas};
 use serde_json::{Value, json};
 use thiserror::Error;
 use toml::{Table, Value as Setting};
@@ -18,7 +18,9 @@ use crate::values::{self, ValueError};
 
 /// Raised whenever the same question gets another answer than before, so that records of an
 /// earlier program are not taken for those of this one.
-const REVISION: u32 = 2;
+const REVISION: u32 = 3;
+/// The same for studies by Monte Carlo.
+const MONTE_CARLO_REVISION: u32 = 2;
 
 /// What can be asked.
 pub const ASKS: [&str; 7] =
@@ -49,7 +51,7 @@ pub enum QueryError {
     Value(#[from] ValueError),
     /// A number out of range, or a list of the wrong length.
     #[error(transparent)]
-    Parameter(#[from] ParameterError),
+    Parameter(#[from] DomainError),
     /// A scan that makes no sense.
     #[error(transparent)]
     Scan(#[from] ScanError),
@@ -100,16 +102,16 @@ impl Query {
                 "ask": "single",
                 "alpha": alpha,
                 "beta": beta,
-                "prior": prior_name(*prior),
-                "branch": choice.map_or("all", choice_name),
+                "prior": prior,
+                "branch": choice.map_or(json!("all"), |choice| json!(choice)),
             }),
             Ask::Constrained { alpha, beta, q_star, prior, choice } => json!({
                 "ask": "constrained",
                 "alpha": alpha,
                 "beta": beta,
                 "q_star": q_star,
-                "prior": prior_name(*prior),
-                "branch": choice_name(*choice),
+                "prior": prior,
+                "branch": choice,
             }),
             Ask::Chain { parameters, axes } => {
                 let scan: Vec<_> = axes.iter().map(|a| json!([a.name, a.values])).collect();
@@ -123,12 +125,12 @@ impl Query {
                 "ask": "branches",
                 "beta": beta,
                 "alpha": [low, high],
-                "prior": prior_name(*prior),
+                "prior": prior,
             }),
             Ask::PhaseDiagram { beta, prior } => json!({
                 "ask": "phase-diagram",
                 "beta": beta,
-                "prior": prior_name(*prior),
+                "prior": prior,
             }),
             Ask::Tune { parameters, gamma, objective } => {
                 let mut value = chain_json(parameters, "tune");
@@ -138,20 +140,23 @@ impl Query {
             }
             Ask::MonteCarlo(study) => study.to_json(),
         };
-        value["revision"] = REVISION.into();
+        let revision = match self.0 {
+            Ask::MonteCarlo(_) => MONTE_CARLO_REVISION,
+            _ => REVISION,
+        };
+        value["revision"] = revision.into();
         value
     }
 }
 
 fn chain_json(parameters: &ChainParameters, ask: &str) -> Value {
-    let branch: Vec<_> = parameters.choice.iter().map(|c| choice_name(*c)).collect();
     json!({
         "ask": ask,
         "alpha": parameters.alpha,
         "beta": parameters.beta,
         "r0": parameters.r_0,
-        "prior": prior_name(parameters.prior),
-        "branch": branch,
+        "prior": parameters.prior,
+        "branch": parameters.choice,
     })
 }
 
@@ -249,11 +254,8 @@ fn phase_diagram(table: &Table) -> Result<Ask, QueryError> {
 }
 
 fn tune(table: &Table) -> Result<Ask, QueryError> {
-    // 0 and 41 values from 0.001 to 10.
-    let grid = || (0..=40).map(|i| 10f64.powf(-3.0 + 0.1 * f64::from(i)));
     let gamma = values::list(table, "gamma")?;
-    let gamma = gamma.unwrap_or_else(|| std::iter::once(0.0).chain(grid()).collect());
-    let mut gamma = every(gamma, check_gamma)?;
+    let mut gamma = every(gamma.unwrap_or_else(usual_gammas), check_gamma)?;
     gamma.sort_by(f64::total_cmp);
     let parameters = chain_parameters(table)?;
     ChainParameters { gamma: vec![1.0], ..parameters.clone() }.check()?;
@@ -282,7 +284,7 @@ fn betas(table: &Table, default: &str) -> Result<Vec<f64>, QueryError> {
 
 fn every(
     values: Vec<f64>,
-    check: fn(f64) -> Result<f64, ParameterError>,
+    check: fn(f64) -> Result<f64, DomainError>,
 ) -> Result<Vec<f64>, QueryError> {
     Ok(values.into_iter().map(check).collect::<Result<_, _>>()?)
 }
@@ -308,13 +310,6 @@ fn prior(table: &Table) -> Result<Prior, ValueError> {
     })
 }
 
-fn prior_name(prior: Prior) -> &'static str {
-    match prior {
-        Prior::None => "none",
-        Prior::Uniform => "uniform",
-    }
-}
-
 const CHOICES: [&str; 4] = ["stable", "poor", "middle", "good"];
 
 /// One branch for all tasks of a chain, or one for each.
@@ -337,15 +332,6 @@ fn choice_named(name: &str) -> Choice {
         "middle" => Choice::Middle,
         "good" => Choice::Good,
         _ => Choice::Stable,
-    }
-}
-
-fn choice_name(choice: Choice) -> &'static str {
-    match choice {
-        Choice::Stable => "stable",
-        Choice::Poor => "poor",
-        Choice::Middle => "middle",
-        Choice::Good => "good",
     }
 }
 

@@ -5,7 +5,6 @@ use remanent_lab::lists::Values;
 use remanent_plot::{Axis, Cell, Color, Curve, Dash, Figure, Panel, Points, Table};
 use remanent_theory::curve::Branch;
 use remanent_theory::phase::{PhaseDiagram, PhaseRow, phase_diagram};
-use remanent_theory::single::SingleTask;
 use remanent_theory::solution::Termination;
 
 use super::PriorArgument;
@@ -33,9 +32,8 @@ impl PhaseDiagramCommand {
         self.output.check()?;
         let mut betas = self.beta.0.clone();
         betas.sort_by(f64::total_cmp);
-        let task = SingleTask::new(betas[0])?.with_prior(self.prior.into());
         let bar = progress(betas.len(), quiet);
-        let diagram = phase_diagram(&task, &betas, &|| bar.inc(1))?;
+        let diagram = phase_diagram(&betas, self.prior.into(), &|| bar.inc(1))?;
         bar.finish_and_clear();
         self.output.show(&diagram, |format| tables(&diagram, format), || figure(&diagram))?;
         if diagram.critical_point.is_none() {

@@ -5,7 +5,7 @@ use remanent_lab::lists::Values;
 use remanent_plot::{Axis, Cell, Color, Curve, Dash, Figure, Panel, Table, VerticalLine};
 use remanent_theory::chain::ChainParameters;
 use remanent_theory::parameters::Choice;
-use remanent_theory::tune::{Objective, Tuned, tune};
+use remanent_theory::tune::{Objective, Tuned, tune, usual_gammas};
 
 use super::{BranchArgument, PriorArgument, check_tasks};
 use crate::output::{Format, Outcome, Output, conclude, progress, remark};
@@ -59,13 +59,7 @@ impl Tune {
     pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
         self.output.check()?;
         check_tasks(&self.alpha)?;
-        let mut gammas = self.gamma.map_or_else(
-            || {
-                let grid = (0..=40).map(|i| 10f64.powf(-3.0 + 0.1 * f64::from(i)));
-                std::iter::once(0.0).chain(grid).collect()
-            },
-            |g| g.0,
-        );
+        let mut gammas = self.gamma.map_or_else(usual_gammas, |g| g.0);
         gammas.sort_by(f64::total_cmp);
         let parameters = ChainParameters {
             alpha: self.alpha.0,

@@ -2,6 +2,7 @@
 
 mod picture;
 
+use remanent_theory::solution::Solution;
 use serde::{Deserialize, Serialize};
 
 use super::solutions::{self, stable_error};
@@ -9,7 +10,7 @@ use super::words::error;
 use crate::reproduce::results::{Drawing, Judgement, Results, Simulated};
 use crate::reproduce::study::Study;
 use crate::reproduce::thresholds::{ABOUT, JUMP, MOST, ROUGHLY};
-use crate::theory::Point;
+use crate::theory::known;
 use crate::verdict::{Agreement, Claim, Estimate, Findings, Test};
 
 /// The exponent that the paper fits from α_c on.
@@ -57,9 +58,9 @@ struct Crossing {
 }
 
 /// −d ln ε/d ln α half-way between neighbouring points.
-fn local_exponents(points: &[Point]) -> Vec<(f64, f64)> {
+fn local_exponents(points: &[Solution]) -> Vec<(f64, f64)> {
     let known: Vec<(f64, f64)> =
-        points.iter().filter_map(|point| Some((point.alpha.ln(), point.ln_eps?))).collect();
+        points.iter().filter_map(|point| Some((point.alpha.ln(), known(point.ln_eps)?))).collect();
     known
         .windows(2)
         .map(|pair| {
@@ -75,10 +76,10 @@ fn fitted(alpha: f64) -> bool {
 }
 
 /// The exponent of the power law nearest to the points in the range of the fit.
-fn fitted_exponent(points: &[Point]) -> Option<f64> {
+fn fitted_exponent(points: &[Solution]) -> Option<f64> {
     let inside = points.iter().filter(|point| fitted(point.alpha));
     let logs: Vec<(f64, f64)> =
-        inside.filter_map(|point| Some((point.alpha.ln(), point.ln_eps?))).collect();
+        inside.filter_map(|point| Some((point.alpha.ln(), known(point.ln_eps)?))).collect();
     let n = logs.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| logs.iter().map(of).sum::<f64>() / n;
     let (x, y) = (mean(|p| p.0), mean(|p| p.1));
@@ -168,7 +169,7 @@ impl Study for ErrorCurve {
         let crossing = curve
             .crossing
             .as_ref()
-            .map(|at| Crossing { alpha: at.alpha, eps: [at.poor.eps, at.good.eps] });
+            .map(|at| Crossing { alpha: at.alpha, eps: [at.poor.eps, at.good.eps].map(known) });
         Some(Measured {
             beta,
             simulated,

@@ -2,13 +2,14 @@
 
 use remanent_math::statistics::Summary;
 use remanent_plot::{Axis, Cell, Color, Curve, Figure, Panel, Points, Table, VerticalLine};
+use remanent_theory::tune::Tuned;
 use serde::{Deserialize, Serialize};
 
 use super::words::{capital, error, list};
 use crate::reproduce::results::{Drawing, Judgement, Results, Simulated};
 use crate::reproduce::study::Study;
 use crate::reproduce::thresholds::CLOSE;
-use crate::theory::Tuned;
+use crate::theory::known;
 use crate::verdict::{Answer, Estimate, Findings, Outcome, Test, Threshold};
 
 /// Figure B3.
@@ -80,9 +81,9 @@ impl Objective {
 impl From<&Tuned> for Recommended {
     fn from(tuned: &Tuned) -> Self {
         Self {
-            gamma: tuned.gamma,
-            objective: tuned.objective,
-            eps_by_task: tuned.eps_by_task.clone(),
+            gamma: known(tuned.gamma),
+            objective: known(tuned.objective),
+            eps_by_task: tuned.eps_by_task.iter().map(|eps| known(*eps)).collect(),
             at_edge: tuned.at_edge,
         }
     }
@@ -238,7 +239,7 @@ fn draw_errors(cases: &[&Simulated], worst: &Tuned) -> Panel {
         let color = Color::Palette(task);
         let theory = curve
             .iter()
-            .map(|point| point.eps_by_task.get(task).copied().flatten().unwrap_or(f64::NAN))
+            .map(|point| point.eps_by_task.get(task).copied().unwrap_or(f64::NAN))
             .collect();
         errors.push(
             Curve::new(theory_x.clone(), theory)
@@ -267,7 +268,7 @@ fn draw_objectives(cases: &[&Simulated], [worst, mean]: [&Tuned; 2]) -> Panel {
         objectives.push(
             Curve::new(
                 line.iter().map(|p| p.gamma).collect(),
-                line.iter().map(|p| p.objective.unwrap_or(f64::NAN)).collect(),
+                line.iter().map(|p| p.objective).collect(),
             )
             .color(color)
             .label(format!("theory, {name}")),
@@ -288,7 +289,7 @@ fn draw_objectives(cases: &[&Simulated], [worst, mean]: [&Tuned; 2]) -> Panel {
             .color(color)
             .label(format!("sampled, {name}")),
         );
-        if let Some(gamma) = tune.gamma {
+        if let Some(gamma) = known(tune.gamma) {
             objectives.push(VerticalLine::new(gamma).label(name));
         }
     }
@@ -298,7 +299,7 @@ fn draw_objectives(cases: &[&Simulated], [worst, mean]: [&Tuned; 2]) -> Panel {
 fn table(cases: &[&Simulated], worst: &Tuned) -> Option<Table> {
     let mut table = Table::new(["source", "gamma", "eps_1", "eps_2", "eps_1_se", "eps_2_se"]);
     for point in &worst.curve {
-        let eps = |task: usize| point.eps_by_task.get(task).copied().flatten();
+        let eps = |task: usize| point.eps_by_task.get(task).copied();
         table.push(vec![
             "theory".into(),
             point.gamma.into(),

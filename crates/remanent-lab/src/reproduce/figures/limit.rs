@@ -1,6 +1,9 @@
 //! Figure B7: what becomes of the transition as β grows.
 
 use remanent_plot::{Axis, Color, Curve, Dash, Figure, Panel, Table};
+use remanent_theory::curve::Branch;
+use remanent_theory::phase::{PhaseDiagram, PhaseRow};
+use remanent_theory::solution::Solution;
 use serde::{Deserialize, Serialize};
 
 use super::phases::CAVEAT;
@@ -8,7 +11,7 @@ use super::solutions::stable_solutions;
 use super::words::{error, list};
 use crate::reproduce::results::{Drawing, Judgement, Results};
 use crate::reproduce::study::Study;
-use crate::theory::{PhaseDiagram, PhaseRow, Point};
+use crate::theory::known;
 use crate::verdict::{Answer, Estimate, Findings, Outcome, Test, Threshold};
 
 /// Where the errors are compared.
@@ -37,11 +40,11 @@ struct Transition {
     broken: Vec<(f64, f64)>,
 }
 
-fn asked(results: &Results) -> Option<(&[Point], &PhaseDiagram)> {
+fn asked(results: &Results) -> Option<(&[Solution], &PhaseDiagram)> {
     Some((results.theory.first()?.as_single()?, results.theory.get(1)?.as_phase_diagram()?))
 }
 
-fn betas(points: &[Point]) -> Vec<f64> {
+fn betas(points: &[Solution]) -> Vec<f64> {
     let mut betas: Vec<f64> = points.iter().map(|point| point.beta).collect();
     betas.dedup();
     betas
@@ -54,9 +57,9 @@ impl Study for Limit {
         let (points, phases) = asked(results)?;
         // On the good solution, stable or not: where it exists it is the one that a larger α leads to.
         let good = |beta: f64| {
-            let same = points.iter().filter(|p| p.beta == beta && p.branch != "poor");
-            same.filter(|p| p.branch != "middle" && (p.alpha - ALPHA).abs() < 1e-6)
-                .find_map(|p| p.ln_eps)
+            let same = points.iter().filter(|p| p.beta == beta && p.branch != Branch::Poor);
+            same.filter(|p| p.branch != Branch::Middle && (p.alpha - ALPHA).abs() < 1e-6)
+                .find_map(|p| known(p.ln_eps))
         };
         let transition = |row: &PhaseRow| Transition {
             beta: row.beta,
@@ -97,9 +100,9 @@ impl Study for Limit {
             table.push(vec![
                 point.beta.into(),
                 point.alpha.into(),
-                point.branch.as_str().into(),
+                point.branch.to_string().into(),
                 i64::from(chosen).into(),
-                point.ln_eps.into(),
+                known(point.ln_eps).into(),
                 point.eps.into(),
                 point.replicon.into(),
             ]);
@@ -109,18 +112,18 @@ impl Study for Limit {
 }
 
 /// The jump of ε at a crossing, from the solutions at the α on both sides of it.
-fn jump(points: &[Point], beta: f64, at: f64) -> Option<f64> {
-    let eps = |branch: &str| {
+fn jump(points: &[Solution], beta: f64, at: f64) -> Option<f64> {
+    let eps = |branch: Branch| {
         let line: Vec<(f64, f64)> = points
             .iter()
             .filter(|p| p.beta == beta && p.branch == branch)
-            .filter_map(|p| Some((p.alpha, p.ln_eps?)))
+            .filter_map(|p| Some((p.alpha, known(p.ln_eps)?)))
             .collect();
         let pair = line.windows(2).find(|pair| pair[0].0 <= at && at <= pair[1].0)?;
         let ((a, low), (b, high)) = (pair[0], pair[1]);
         Some((low + (high - low) * (at - a) / (b - a)).exp())
     };
-    Some(eps("poor")? - eps("good")?)
+    Some(eps(Branch::Poor)? - eps(Branch::Good)?)
 }
 
 /// Where the replicon of the stable solution is negative. It is positive at small α, changes its sign at
@@ -129,9 +132,9 @@ fn broken(row: &PhaseRow) -> Vec<(f64, f64)> {
     let mut zeros: Vec<f64> = row
         .replicon_zeros
         .iter()
-        .filter(|zero| match (zero.branch.as_str(), row.crossing) {
-            ("middle", _) => false,
-            ("good", Some(at)) => zero.alpha > at,
+        .filter(|zero| match (zero.branch, row.crossing) {
+            (Branch::Middle, _) => false,
+            (Branch::Good, Some(at)) => zero.alpha > at,
             (_, Some(at)) => zero.alpha < at,
             (_, None) => true,
         })
@@ -230,7 +233,7 @@ fn symmetry(transitions: &[Transition]) -> Answer {
 }
 
 /// ε and replicon of the stable solution.
-fn draw_solutions(stable: &[&Point], betas: &[f64]) -> [Panel; 2] {
+fn draw_solutions(stable: &[&Solution], betas: &[f64]) -> [Panel; 2] {
     let mut errors =
         Panel::new("error of the stable solution", Axis::linear("α"), Axis::log("ε").lower(1e-14));
     let mut trusted = Panel::new(
@@ -240,16 +243,17 @@ fn draw_solutions(stable: &[&Point], betas: &[f64]) -> [Panel; 2] {
     );
     for (index, &beta) in betas.iter().enumerate() {
         let color = Color::Palette(index);
-        let rows: Vec<&Point> = stable.iter().filter(|point| point.beta == beta).copied().collect();
+        let rows: Vec<&Solution> =
+            stable.iter().filter(|point| point.beta == beta).copied().collect();
         for (panel, of) in [
-            (&mut errors, (|p| p.ln_eps.map(f64::exp)) as fn(&Point) -> Option<f64>),
+            (&mut errors, (|p| p.ln_eps.exp()) as fn(&Solution) -> f64),
             (&mut trusted, |p| p.replicon),
         ] {
             // A jump is no line.
             let pieces = rows.chunk_by(|a, b| a.branch == b.branch);
             for (number, piece) in pieces.enumerate() {
                 let x = piece.iter().map(|point| point.alpha).collect();
-                let y = piece.iter().map(|point| of(point).unwrap_or(f64::NAN)).collect();
+                let y = piece.iter().map(|point| of(point)).collect();
                 let curve = Curve::new(x, y).color(color);
                 panel.push(if number == 0 { curve.label(format!("β = {beta}")) } else { curve });
             }
@@ -276,8 +280,10 @@ fn draw_edges(phases: &PhaseDiagram) -> Panel {
 
 #[cfg(test)]
 mod tests {
+    use remanent_theory::phase::RepliconLine;
+    use remanent_theory::solution::Termination;
+
     use super::*;
-    use crate::theory::RepliconZero;
 
     fn answers(good: &[(f64, f64)], transitions: Vec<Transition>) -> Vec<Answer> {
         match Limit::judge(&Measured { good: good.to_vec(), transitions }).findings {
@@ -322,7 +328,8 @@ mod tests {
 
     #[test]
     fn symmetry_is_broken_between_zeros_or_up_to_the_crossing() {
-        let row = |crossing, zeros: &[(f64, &str)]| PhaseRow {
+        use Branch::{Good, Middle, Only, Poor};
+        let row = |crossing, zeros: &[(f64, Branch)]| PhaseRow {
             beta: 20.0,
             good_from: None,
             crossing,
@@ -330,30 +337,28 @@ mod tests {
             corner: None,
             replicon_zeros: zeros
                 .iter()
-                .map(|&(alpha, branch)| RepliconZero { alpha, branch: branch.into() })
+                .map(|&(alpha, branch)| RepliconLine { alpha, branch })
                 .collect(),
+            quadrature_error: 0.0,
+            termination: Termination::Converged,
         };
-        let jump =
-            row(Some(1.65), &[(0.73, "poor"), (1.9, "poor"), (1.5, "middle"), (1.5, "good")]);
+        let jump = row(Some(1.65), &[(0.73, Poor), (1.9, Poor), (1.5, Middle), (1.5, Good)]);
         assert_eq!(broken(&jump), [(0.73, 1.65)]);
-        assert_eq!(broken(&row(None, &[(1.2, "only"), (1.4, "only")])), [(1.2, 1.4)]);
+        assert_eq!(broken(&row(None, &[(1.2, Only), (1.4, Only)])), [(1.2, 1.4)]);
         assert_eq!(broken(&row(None, &[])), []);
     }
 
     #[test]
     fn a_jump_is_read_between_two_loads() {
-        let point = |alpha: f64, branch: &str, eps: f64| Point {
-            alpha,
-            beta: 20.0,
-            branch: branch.into(),
-            ln_eps: Some(eps.ln()),
-            ..Point::default()
+        let point = |alpha: f64, branch: Branch, eps: f64| Solution {
+            ln_eps: eps.ln(),
+            ..Solution::none(alpha, 20.0, branch, Termination::NoSolution)
         };
         let points = [
-            point(1.6, "poor", 0.25),
-            point(1.7, "poor", 0.16),
-            point(1.6, "good", 0.04),
-            point(1.7, "good", 0.01),
+            point(1.6, Branch::Poor, 0.25),
+            point(1.7, Branch::Poor, 0.16),
+            point(1.6, Branch::Good, 0.04),
+            point(1.7, Branch::Good, 0.01),
         ];
         assert!((jump(&points, 20.0, 1.65).unwrap() - (0.2 - 0.02)).abs() < 1e-12);
         assert_eq!(jump(&points, 20.0, 1.8), None);

@@ -8,7 +8,7 @@ use crate::reproduce::results::{Drawing, Judgement, Results, Simulated};
 use crate::reproduce::study::Study;
 use crate::reproduce::thresholds::ROUGHLY;
 use crate::simulation::SummaryRow;
-use crate::theory::Point;
+use crate::theory::{Constrained, known};
 use crate::verdict::{Agreement, Claim, Estimate, Findings, Test, Threshold};
 
 /// β of the published theory curve.
@@ -65,16 +65,16 @@ impl Theory {
 }
 
 /// The theory's curves, by β.
-fn curves(points: &[Point]) -> Option<Vec<Theory>> {
+fn curves(points: &[Constrained]) -> Vec<Theory> {
     let mut curves: Vec<Theory> = Vec::new();
     for point in points {
-        let at = (point.q_star?, point.eps);
+        let (beta, at) = (point.solution.beta, (point.q_star, known(point.solution.eps)));
         match curves.last_mut() {
-            Some(curve) if curve.beta == point.beta => curve.curve.push(at),
-            _ => curves.push(Theory { beta: point.beta, curve: vec![at] }),
+            Some(curve) if curve.beta == beta => curve.curve.push(at),
+            _ => curves.push(Theory { beta, curve: vec![at] }),
         }
     }
-    Some(curves)
+    curves
 }
 
 /// What was recorded after the start. The row before learning has no equilibrium to be compared with.
@@ -168,7 +168,7 @@ impl Study for Norm {
             |row: &SummaryRow| Some(Moment { q_star: row.q_star, eps: errors(case, row.epoch)? });
         Some(Measured {
             rows: learned(case).into_iter().map(moment).collect::<Option<_>>()?,
-            theory: curves(results.theory.first()?.as_constrained()?)?,
+            theory: curves(results.theory.first()?.as_constrained()?),
         })
     }
 
@@ -191,7 +191,7 @@ impl Study for Norm {
     fn draw(results: &Results) -> Option<Drawing> {
         let rows = learned(results.simulated.first()?);
         let points = results.theory.first()?.as_constrained()?;
-        let curves = curves(points)?;
+        let curves = curves(points);
         let mut panel =
             Panel::new("slow SGD, α = 2", Axis::linear("q_⋆"), Axis::linear("ε").lower(0.0));
         for (color, Theory { beta, curve }) in curves.iter().enumerate() {
@@ -216,14 +216,14 @@ impl Study for Norm {
     }
 }
 
-fn table(points: &[Point], rows: &[&SummaryRow]) -> Table {
+fn table(points: &[Constrained], rows: &[&SummaryRow]) -> Table {
     let mut table = Table::new(["source", "beta", "q_star", "eps", "eps_se"]);
     for point in points {
         table.push(vec![
             "theory".into(),
-            point.beta.into(),
+            point.solution.beta.into(),
             point.q_star.into(),
-            point.eps.into(),
+            point.solution.eps.into(),
             Cell::Missing,
         ]);
     }

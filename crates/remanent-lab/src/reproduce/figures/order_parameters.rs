@@ -9,6 +9,7 @@ use super::words::error;
 use crate::reproduce::results::{Drawing, Judgement, Results};
 use crate::reproduce::study::Study;
 use crate::reproduce::thresholds::{CLOSE, JUMP};
+use crate::theory::known;
 use crate::theory::monte_carlo::MonteCarlo;
 use crate::verdict::{Claim, Estimate, Findings, Test};
 
@@ -110,13 +111,13 @@ impl Study for OrderParameters {
         let crossing = curve
             .crossing
             .as_ref()
-            .map(|at| Crossing { alpha: at.alpha, r: [at.poor.r, at.good.r] });
+            .map(|at| Crossing { alpha: at.alpha, r: [at.poor.r, at.good.r].map(known) });
         Some(Measured {
             beta: end.beta,
             end: End {
                 alpha: end.alpha,
-                one_minus_q_d: end.one_minus_q_d,
-                one_minus_r: end.r.map(|r| 1.0 - r),
+                one_minus_q_d: known(end.one_minus_q_d),
+                one_minus_r: known(1.0 - end.r),
             },
             crossing,
             jump: solutions::jump(curve),

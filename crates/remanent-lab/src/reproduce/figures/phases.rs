@@ -3,13 +3,17 @@
 use remanent_plot::{
     Axis, Color, Curve, Dash, Figure, HorizontalLine, Panel, Points, Table, VerticalLine,
 };
+use remanent_theory::branches::Branches;
+use remanent_theory::curve::Branch;
+use remanent_theory::phase::{CriticalPoint, PhaseDiagram, PhaseRow, RepliconLine};
+use remanent_theory::solution::Solution;
 use serde::{Deserialize, Serialize};
 
 use super::solutions::jump;
 use super::words::{capital, error, list};
 use crate::reproduce::results::{Drawing, Judgement, Results};
 use crate::reproduce::study::Study;
-use crate::theory::{Branches, PhaseDiagram, PhaseRow, Place, Point, RepliconZero};
+use crate::theory::known;
 use crate::verdict::{Answer, Findings};
 
 /// Figure B1.
@@ -22,10 +26,34 @@ pub struct Measured {
     /// α of the folds, rising.
     folds: Vec<f64>,
     crossing: Option<Exchange>,
-    replicon_zeros: Vec<RepliconZero>,
+    replicon_zeros: Vec<RepliconLine>,
     /// By rising β.
-    phases: Vec<PhaseRow>,
-    critical_point: Option<Place>,
+    phases: Vec<Phase>,
+    critical_point: Option<CriticalPoint>,
+}
+
+/// The lines of the phase diagram at one β.
+#[derive(Serialize, Deserialize)]
+struct Phase {
+    beta: f64,
+    good_from: Option<f64>,
+    crossing: Option<f64>,
+    poor_until: Option<f64>,
+    corner: Option<f64>,
+    replicon_zeros: Vec<RepliconLine>,
+}
+
+impl From<&PhaseRow> for Phase {
+    fn from(row: &PhaseRow) -> Self {
+        Self {
+            beta: row.beta,
+            good_from: row.good_from,
+            crossing: row.crossing,
+            poor_until: row.poor_until,
+            corner: row.corner,
+            replicon_zeros: row.replicon_zeros.clone(),
+        }
+    }
 }
 
 /// Where poor and good solution exchange stability.
@@ -49,16 +77,16 @@ impl Study for Phases {
         let (curve, diagram) = asked(results)?;
         let crossing = curve.crossing.as_ref().map(|crossing| Exchange {
             alpha: crossing.alpha,
-            eps: [crossing.poor.eps, crossing.good.eps],
-            replicon: [crossing.poor.replicon, crossing.good.replicon],
+            eps: [crossing.poor.eps, crossing.good.eps].map(known),
+            replicon: [crossing.poor.replicon, crossing.good.replicon].map(known),
             jump: jump(curve),
         });
         Some(Measured {
             beta: curve.rows.first()?.beta,
             folds: curve.folds.iter().map(|fold| fold.alpha).collect(),
             crossing,
-            replicon_zeros: curve.replicon_zeros.clone(),
-            phases: diagram.rows.clone(),
+            replicon_zeros: curve.replicon_zeros.iter().map(RepliconLine::from).collect(),
+            phases: diagram.rows.iter().map(Phase::from).collect(),
             critical_point: diagram.critical_point,
         })
     }
@@ -152,7 +180,7 @@ fn diagram(measured: &Measured) -> String {
     let crossings: Vec<(f64, f64)> =
         measured.phases.iter().filter_map(|row| Some((row.beta, row.crossing?))).collect();
     let meeting = match measured.critical_point {
-        Some(Place { alpha, beta }) => format!(
+        Some(CriticalPoint { alpha, beta }) => format!(
             "The two folds meet in a critical point at α = {alpha:.3}, β = {beta:.2}; at smaller β there is one solution for \
              every α, and no jump"
         ),
@@ -169,13 +197,17 @@ fn diagram(measured: &Measured) -> String {
 
 /// ε and replicon of every solution.
 fn draw_solutions(curve: &Branches) -> Option<[Panel; 2]> {
-    let branch = |panel: &mut Panel, of: &dyn Fn(&Point) -> Option<f64>| {
-        for (color, name, dash) in
-            [(0, "poor", Dash::Solid), (1, "middle", Dash::Dashed), (2, "good", Dash::Solid)]
-        {
-            let rows = curve.rows.iter().filter(|p| p.branch == name);
-            let (x, y) = rows.map(|p| (p.alpha, of(p).unwrap_or(f64::NAN))).unzip();
-            panel.push(Curve::new(x, y).label(name).dash(dash).color(Color::Palette(color)));
+    let branch = |panel: &mut Panel, of: &dyn Fn(&Solution) -> f64| {
+        for (color, branch, dash) in [
+            (0, Branch::Poor, Dash::Solid),
+            (1, Branch::Middle, Dash::Dashed),
+            (2, Branch::Good, Dash::Solid),
+        ] {
+            let rows = curve.rows.iter().filter(|p| p.branch == branch);
+            let (x, y) = rows.map(|p| (p.alpha, of(p))).unzip();
+            panel.push(
+                Curve::new(x, y).label(branch.to_string()).dash(dash).color(Color::Palette(color)),
+            );
         }
     };
     let mut errors = Panel::new(
@@ -211,7 +243,7 @@ fn draw_diagram(diagram: &PhaseDiagram) -> Panel {
     draw("λ = 0, poor", 3, Dash::Dotted, &|row| {
         row.replicon_zeros
             .iter()
-            .filter(|zero| zero.branch != "good")
+            .filter(|zero| zero.branch != Branch::Good)
             .map(|zero| zero.alpha)
             .reduce(f64::min)
     });
@@ -246,7 +278,7 @@ mod tests {
     use super::*;
 
     fn measured(replicon: f64) -> Measured {
-        let row = |beta: f64, crossing: Option<f64>| PhaseRow {
+        let row = |beta: f64, crossing: Option<f64>| Phase {
             beta,
             good_from: None,
             crossing,
@@ -263,9 +295,9 @@ mod tests {
                 replicon: [Some(replicon), Some(0.9)],
                 jump: Some(0.21),
             }),
-            replicon_zeros: vec![RepliconZero { alpha: 0.73, branch: "poor".into() }],
+            replicon_zeros: vec![RepliconLine { alpha: 0.73, branch: Branch::Poor }],
             phases: vec![row(11.0, None), row(20.0, Some(1.65)), row(50.0, Some(1.98))],
-            critical_point: Some(Place { alpha: 1.55, beta: 16.1 }),
+            critical_point: Some(CriticalPoint { alpha: 1.55, beta: 16.1 }),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use remanent_math::statistics::Summary;
 use remanent_plot::{Axis, Cell, Color, Curve, Dash, Figure, Panel, Points, Table};
+use remanent_theory::solution::Solution;
 use serde::{Deserialize, Serialize};
 
 use super::words::list;
@@ -9,7 +10,7 @@ use crate::reproduce::results::{Drawing, Judgement, Results, Simulated};
 use crate::reproduce::study::Study;
 use crate::reproduce::thresholds::{CLOSE, LEARNED};
 use crate::simulation::Learner;
-use crate::theory::Point;
+use crate::theory::known;
 use crate::verdict::{Agreement, Answer, Estimate, Findings, Outcome, Pair, Test, Threshold};
 
 /// Figure B6.
@@ -67,13 +68,13 @@ fn cases(results: &Results, wanted: (bool, bool)) -> Vec<&Simulated> {
 
 /// The theory's curves by β.
 fn theory(results: &Results) -> Option<Vec<Lines>> {
-    let points: [&[Point]; 2] =
+    let points: [&[Solution]; 2] =
         [results.theory.first()?.as_single()?, results.theory.get(1)?.as_single()?];
     let mut betas: Vec<f64> = points[0].iter().map(|point| point.beta).collect();
     betas.dedup();
-    let line = |points: &[Point], beta: f64| -> Vec<(f64, f64)> {
+    let line = |points: &[Solution], beta: f64| -> Vec<(f64, f64)> {
         let same = points.iter().filter(|point| point.beta == beta);
-        same.filter_map(|point| Some((point.alpha, point.eps?))).collect()
+        same.filter_map(|point| Some((point.alpha, known(point.eps)?))).collect()
     };
     Some(betas.iter().map(|&beta| Lines { beta, lines: points.map(|p| line(p, beta)) }).collect())
 }

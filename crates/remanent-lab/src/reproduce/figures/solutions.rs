@@ -1,20 +1,23 @@
 //! Which of several solutions of the theory is the stable one, and how both are drawn.
 
 use remanent_plot::{Color, Curve, Dash, Panel};
+use remanent_theory::branches::Branches;
+use remanent_theory::curve::Branch;
 use remanent_theory::parameters::Choice;
 use remanent_theory::single::SingleTask;
+use remanent_theory::solution::Solution;
 
-use crate::theory::{Branches, Point};
+use crate::theory::known;
 
 /// Whether a solution is the stable one of its curve: on the poor side of the crossing the poor one, on
 /// the other side the good one.
-pub fn is_stable(curve: &Branches, point: &Point) -> bool {
+pub fn is_stable(curve: &Branches, point: &Solution) -> bool {
     let Some(crossing) = &curve.crossing else { return true };
-    match point.branch.as_str() {
-        "poor" => point.alpha < crossing.alpha,
-        "good" => point.alpha >= crossing.alpha,
-        "middle" => false,
-        _ => true,
+    match point.branch {
+        Branch::Poor => point.alpha < crossing.alpha,
+        Branch::Good => point.alpha >= crossing.alpha,
+        Branch::Middle => false,
+        Branch::Only => true,
     }
 }
 
@@ -22,7 +25,7 @@ pub fn is_stable(curve: &Branches, point: &Point) -> bool {
 /// there is no error on one side.
 pub fn jump(curve: &Branches) -> Option<f64> {
     match &curve.crossing {
-        Some(crossing) => Some(crossing.poor.eps? - crossing.good.eps?),
+        Some(crossing) => Some(known(crossing.poor.eps)? - known(crossing.good.eps)?),
         None => Some(0.0),
     }
 }
@@ -38,12 +41,12 @@ pub fn stable_error(beta: f64, alpha: f64) -> Option<f64> {
 pub fn draw(
     panel: &mut Panel,
     curve: &Branches,
-    of: impl Fn(&Point) -> Option<f64>,
+    of: impl Fn(&Solution) -> f64,
     [stable, other]: [Option<String>; 2],
     color: Color,
 ) {
-    let line = |wanted: &dyn Fn(&Point) -> bool, label: &Option<String>| {
-        let value = |p: &Point| of(p).filter(|_| wanted(p)).unwrap_or(f64::NAN);
+    let line = |wanted: &dyn Fn(&Solution) -> bool, label: &Option<String>| {
+        let value = |p: &Solution| if wanted(p) { of(p) } else { f64::NAN };
         let (x, y) = curve.rows.iter().map(|p| (p.alpha, value(p))).unzip();
         let line = Curve::new(x, y).color(color);
         match label {
@@ -52,15 +55,16 @@ pub fn draw(
         }
     };
     panel.push(line(&|p| !is_stable(curve, p), &other).dash(Dash::Dashed).width(1.2));
-    panel.push(line(&|p| is_stable(curve, p) && p.branch != "good", &stable));
-    panel.push(line(&|p| is_stable(curve, p) && p.branch == "good", &None));
+    panel.push(line(&|p| is_stable(curve, p) && p.branch != Branch::Good, &stable));
+    panel.push(line(&|p| is_stable(curve, p) && p.branch == Branch::Good, &None));
 }
 
 /// Of the solutions at each α and β that of largest −βf, saddles left out.
-pub fn stable_solutions(points: &[Point]) -> Vec<&Point> {
-    let mut stable: Vec<&Point> = Vec::new();
-    let candidates =
-        points.iter().filter(|point| point.branch != "middle" && point.minus_beta_f.is_some());
+pub fn stable_solutions(points: &[Solution]) -> Vec<&Solution> {
+    let mut stable: Vec<&Solution> = Vec::new();
+    let candidates = points
+        .iter()
+        .filter(|point| point.branch != Branch::Middle && point.minus_beta_f.is_finite());
     for point in candidates {
         match stable.last_mut() {
             Some(last) if last.beta == point.beta && last.alpha == point.alpha => {
@@ -76,11 +80,17 @@ pub fn stable_solutions(points: &[Point]) -> Vec<&Point> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::theory::Crossing;
+    use remanent_theory::branches::Crossing;
+    use remanent_theory::solution::Termination;
 
-    fn eps(eps: f64) -> Point {
-        Point { eps: Some(eps), ..Point::default() }
+    use super::*;
+
+    fn none(alpha: f64, branch: Branch) -> Solution {
+        Solution::none(alpha, 20.0, branch, Termination::NoSolution)
+    }
+
+    fn eps(eps: f64) -> Solution {
+        Solution { eps, ..none(1.6, Branch::Only) }
     }
 
     #[test]
@@ -92,17 +102,11 @@ mod tests {
             good,
             replica_symmetry_holds: true,
         };
-        let mut curve = Branches {
-            rows: Vec::new(),
-            folds: Vec::new(),
-            crossing: None,
-            replicon_zeros: Vec::new(),
-            corner: None,
-        };
+        let mut curve = Branches::default();
         assert_eq!(jump(&curve), Some(0.0));
         curve.crossing = Some(crossing(eps(0.25), eps(0.125)));
         assert_eq!(jump(&curve), Some(0.125));
-        curve.crossing = Some(crossing(eps(0.25), Point::default()));
+        curve.crossing = Some(crossing(eps(0.25), eps(f64::NAN)));
         assert_eq!(jump(&curve), None);
     }
 
@@ -115,22 +119,19 @@ mod tests {
 
     #[test]
     fn of_two_solutions_the_one_of_larger_free_energy_is_stable() {
-        let point = |alpha: f64, branch: &str, value: f64| Point {
-            alpha,
-            branch: branch.into(),
-            minus_beta_f: Some(value),
-            ..Point::default()
+        let point = |alpha: f64, branch: Branch, minus_beta_f: f64| Solution {
+            minus_beta_f,
+            ..none(alpha, branch)
         };
         let points = [
-            point(1.0, "only", 0.3),
-            point(1.6, "poor", 0.2),
-            point(1.6, "middle", 0.9),
-            point(1.6, "good", 0.1),
-            point(1.7, "poor", 0.1),
-            point(1.7, "good", 0.2),
+            point(1.0, Branch::Only, 0.3),
+            point(1.6, Branch::Poor, 0.2),
+            point(1.6, Branch::Middle, 0.9),
+            point(1.6, Branch::Good, 0.1),
+            point(1.7, Branch::Poor, 0.1),
+            point(1.7, Branch::Good, 0.2),
         ];
-        let found: Vec<&str> =
-            stable_solutions(&points).iter().map(|point| point.branch.as_str()).collect();
-        assert_eq!(found, ["only", "poor", "good"]);
+        let found: Vec<Branch> = stable_solutions(&points).iter().map(|p| p.branch).collect();
+        assert_eq!(found, [Branch::Only, Branch::Poor, Branch::Good]);
     }
 }

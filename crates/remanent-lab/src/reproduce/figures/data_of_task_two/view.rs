@@ -1,10 +1,11 @@
 //! What is measured of one panel: errors of gradient descent and of the theory against α_2.
 
+use remanent_theory::scan::ScanPoint;
 use serde::{Deserialize, Serialize};
 
 use crate::reproduce::results::{Results, Simulated};
 use crate::reproduce::thresholds::LEARNED;
-use crate::theory::ChainPoint;
+use crate::theory::known;
 use crate::verdict::{Agreement, Estimate, Pair};
 
 /// So near in α_2 to the jump of the theory is around the transition.
@@ -83,7 +84,7 @@ impl View {
             let same = cases.iter().filter(|case| r_0(case) == r);
             let mut found = same.map(|case| Found::of(case, task)).collect::<Option<Vec<_>>>()?;
             found.sort_by(|a, b| a.alpha_2.total_cmp(&b.alpha_2));
-            let same = theory.iter().filter(|point| point.scanned.get("r0") == Some(&r));
+            let same = theory.iter().filter(|point| point.scanned("r0") == Some(r));
             let mut theory: Vec<_> = same.filter_map(|point| Predicted::of(point, task)).collect();
             theory.sort_by(|a, b| a.alpha_2.total_cmp(&b.alpha_2));
             Some(Line { r_0: r, theory, found })
@@ -113,9 +114,9 @@ impl View {
 }
 
 impl Predicted {
-    fn of(point: &ChainPoint, task: usize) -> Option<Self> {
-        let eps = |task: usize| *point.tasks.get(1)?.eps_by_task.get(task - 1)?;
-        let alpha_2 = *point.scanned.get("alpha.2")?;
+    fn of(point: &ScanPoint, task: usize) -> Option<Self> {
+        let eps = |task: usize| known(*point.chain.tasks.get(1)?.eps_by_task.get(task - 1)?);
+        let alpha_2 = point.scanned("alpha.2")?;
         Some(Self { alpha_2, eps: eps(task), eps_2: eps(2) })
     }
 }

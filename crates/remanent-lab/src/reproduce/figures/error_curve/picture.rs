@@ -9,7 +9,9 @@ use super::super::solutions;
 use super::{CRITICAL, FIT_TO, PUBLISHED_EXPONENT, fitted, local_exponents};
 use crate::lines::{self, Measured};
 use crate::reproduce::results::{Drawing, Results};
-use crate::theory::{Branches, Point};
+use crate::theory::known;
+use remanent_theory::branches::Branches;
+use remanent_theory::solution::Solution;
 
 /// Where the error jumps if weights themselves are learned at T = 0, and where its poor solution ends
 /// (Györgyi 1990; Sompolinsky, Tishby and Seung 1990).
@@ -67,11 +69,11 @@ fn errors(curve: &Branches) -> Option<Panel> {
 }
 
 /// The power law, as the paper draws it, through the first point of the theory.
-fn power_law(good: &[Point]) -> Option<Panel> {
+fn power_law(good: &[Solution]) -> Option<Panel> {
     let window: Vec<(f64, f64)> = good
         .iter()
         .filter(|point| fitted(point.alpha))
-        .filter_map(|point| Some((point.alpha, point.eps?)))
+        .filter_map(|point| Some((point.alpha, known(point.eps)?)))
         .collect();
     let anchor = *window.first()?;
     let published = |alpha: &f64| anchor.1 * (alpha / anchor.0).powf(-PUBLISHED_EXPONENT);
@@ -86,13 +88,13 @@ fn power_law(good: &[Point]) -> Option<Panel> {
     Some(inset)
 }
 
-fn table(curve: &Branches, good: &[Point], simulated: &[Measured]) -> Table {
+fn table(curve: &Branches, good: &[Solution], simulated: &[Measured]) -> Table {
     let mut table = Table::new(["source", "alpha", "branch", "eps", "eps_se", "replicon"]);
     for point in curve.rows.iter().chain(good) {
         table.push(vec![
             "theory".into(),
             point.alpha.into(),
-            point.branch.as_str().into(),
+            point.branch.to_string().into(),
             point.eps.into(),
             Cell::Missing,
             point.replicon.into(),

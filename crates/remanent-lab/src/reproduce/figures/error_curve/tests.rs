@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::verdict::Outcome::{self, Contradicted, Supported, Undecided};
+use remanent_theory::curve::Branch;
+use remanent_theory::solution::{Solution, Termination};
 
 /// As the paper says.
 fn agreeing() -> Measured {
@@ -83,12 +85,11 @@ fn a_theory_with_errors_after_the_transition_contradicts() {
 
 #[test]
 fn a_power_law_has_one_exponent_and_is_fitted_by_it() {
-    let point = |alpha: f64| Point {
-        alpha,
-        ln_eps: Some((3.0 * alpha.powf(-13.1)).ln()),
-        ..Point::default()
+    let point = |alpha: f64| Solution {
+        ln_eps: (3.0 * alpha.powf(-13.1)).ln(),
+        ..Solution::none(alpha, 20.0, Branch::Good, Termination::Converged)
     };
-    let points: Vec<Point> = (0..20).map(|i| point(1.7 + 0.05 * f64::from(i))).collect();
+    let points: Vec<Solution> = (0..20).map(|i| point(1.7 + 0.05 * f64::from(i))).collect();
     assert!((fitted_exponent(&points).unwrap() - 13.1).abs() < 1e-9);
     assert!(local_exponents(&points).iter().all(|(_, slope)| (slope - 13.1).abs() < 1e-9));
     assert_eq!(fitted_exponent(&points[..1]), None);

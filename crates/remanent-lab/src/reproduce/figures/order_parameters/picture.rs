@@ -4,12 +4,13 @@ use remanent_math::statistics::Summary;
 use remanent_plot::{
     Axis, Color, Dash, Figure, HorizontalLine, Marker, Panel, Points, Table, VerticalLine,
 };
+use remanent_theory::branches::Branches;
+use remanent_theory::solution::Solution;
 
 use super::super::solutions::{self, is_stable};
 use crate::lines::{self, Measured};
 use crate::reproduce::results::{Drawing, Results};
 use crate::theory::monte_carlo::{MonteCarlo, Row, Settled};
-use crate::theory::{Branches, Point};
 
 /// Where the published estimator, iterated with most draws, settles, and how many these are.
 pub fn settled(estimator: &MonteCarlo) -> Option<(usize, Settled)> {
@@ -34,7 +35,7 @@ fn overlaps(curve: &Branches, estimator: &MonteCarlo) -> Option<Panel> {
     if let Some(crossing) = &curve.crossing {
         panel.push(VerticalLine::new(crossing.alpha));
     }
-    type Quantity = (&'static str, fn(&Point) -> Option<f64>);
+    type Quantity = (&'static str, fn(&Solution) -> f64);
     let quantities: [Quantity; 3] = [("q_d", |p| p.q_d), ("q_0", |p| p.q_0), ("r", |p| p.r)];
     for (color, (name, of)) in quantities.into_iter().enumerate() {
         let labels = [Some(name.to_owned()), None];
@@ -92,7 +93,7 @@ fn table(curve: &Branches) -> Table {
     for p in &curve.rows {
         table.push(vec![
             p.alpha.into(),
-            p.branch.as_str().into(),
+            p.branch.to_string().into(),
             i64::from(is_stable(curve, p)).into(),
             p.q_d.into(),
             p.q_0.into(),

@@ -1,24 +1,22 @@
-//! What a task leaves behind: the law of its magnetisations, and how the next
-//! task sees it.
+//! What a task leaves behind: the law of its magnetisations.
 //!
 //! A [`Posterior`] is the law of θ_t = artanh(m_t W^t) after task t, jointly with
 //! W^k W^t = ±1 for every older task k, so that the error on each of them can be
-//! followed. An [`Anchor`] is the same law in the gauge of the next task, whose
-//! teacher agrees with W^t on a weight with probability (1 + r_0)/2.
+//! followed. In the gauge of the next task, whose teacher agrees with W^t on a weight with
+//! probability (1 + r_0)/2, it is an [`InheritedLaw`].
 
 use std::sync::OnceLock;
 
 use multiversion::multiversion;
 
 use crate::fields::{FieldGrid, Fields, Purpose};
+use crate::inherited::{InheritedLaw, JointMasses, TRIMMED};
 use crate::law::{NODES, Panel, Panels, coefficients};
-use crate::overlaps::Resolution;
+use crate::resolution::Resolution;
 use crate::site::{Moments, Site};
 
 /// No θ lies beyond this.
 const FARTHEST: f64 = 45.0;
-/// Panels with less than this fraction of the mass are left out.
-const TRIMMED: f64 = 1e-26;
 /// Length of a panel in units of the scale on which the density changes.
 const PANEL: f64 = 3.6;
 /// Panels on which the last coefficients of the density are larger than this
@@ -27,8 +25,8 @@ const UNRESOLVED: f64 = 1e-11;
 /// How often.
 const HALVINGS: usize = 8;
 
-/// For every older task k: the law of θ restricted to W^k W^t = +1 and to −1.
-pub type JointMasses = Vec<[Vec<f64>; 2]>;
+/// A panel on the side θ ≥ 0, and the values of each law there and at its mirror image.
+type Pair = (Panel, [Vec<[f64; NODES]>; 2]);
 
 /// The law of θ after a task: the site measure averaged over the field.
 #[derive(Clone, Debug)]
@@ -55,11 +53,20 @@ impl Posterior {
         let smooth = fields.smoothness();
         Self { site, grid, moments: OnceLock::new(), resolution, smooth, total, joint }
     }
+
+    /// The law that the next task inherits, if its teacher has overlap `r_0` with this one.
+    pub fn inherited(&self, r_0: f64) -> InheritedLaw {
+        let mut laws: Vec<&[f64]> = vec![&self.total];
+        laws.extend(self.joint.iter().flatten().map(Vec::as_slice));
+        let (panels, columns) = self.panels(&laws);
+        InheritedLaw::new(&panels, columns, r_0)
+    }
+
     /// The moments in each field.
     fn moments(&self) -> &[Moments] {
         self.moments.get_or_init(|| {
             let mut moments = Vec::with_capacity(self.grid.fields.len());
-            self.site.moments(&self.grid.fields, self.resolution.0, &mut moments);
+            self.site.moments(&self.grid.fields, self.resolution.factor(), &mut moments);
             moments
         })
     }
@@ -115,56 +122,7 @@ impl Posterior {
     /// Panels that resolve the density on both sides of 0, in rising order,
     /// each with its mirror image, and the values of each law at their nodes.
     fn panels(&self, laws: &[&[f64]]) -> (Panels, Vec<Vec<f64>>) {
-        let mut densities = vec![0.0; self.grid.fields.len()];
-        // On the side of positive θ: the panel, and the values there and at its mirror image.
-        type Pair = (Panel, [Vec<[f64; NODES]>; 2]);
-        let mut pairs: Vec<Pair> = Vec::new();
-        let mut seen = 0.0_f64;
-        let refinement = self.resolution.0 / Resolution::STANDARD.0;
-        let farthest = self.moments().iter().zip(&self.total).filter(|(_, p)| **p > 1e-30);
-        let farthest = farthest.fold(0.0, |m, (moments, _)| f64::max(m, moments.reference));
-        for (start, end) in self.intervals() {
-            let mut from = start;
-            while from < end {
-                let near = self.scale(from);
-                let ahead = self.scale(from + PANEL * near / refinement);
-                let scale = near.min(ahead);
-                let to = (from + PANEL * scale / refinement).min(end);
-                let panel = Panel { middle: 0.5 * (from + to), half: 0.5 * (to - from), scale };
-                from = to;
-                let mut open = vec![(panel, 0, f64::INFINITY)];
-                let mut here = 0.0;
-                while let Some((panel, depth, before)) = open.pop() {
-                    let sides = [panel, panel.mirrored()]
-                        .map(|side| self.at_nodes(&side, laws, &mut densities));
-                    // The last coefficients relative to the size of the density.
-                    let rough = sides.iter().fold(0.0, |worst: f64, side| {
-                        let size = side[0].iter().fold(0.0, |m, v| f64::max(m, *v));
-                        let last = coefficients(&side[0]);
-                        let tail = last[NODES - 2..].iter().map(|c| c.abs()).sum::<f64>();
-                        let matters = size * panel.half > 1e-18 * seen.max(1e-3);
-                        if matters { worst.max(tail / size) } else { worst }
-                    });
-                    // Rounding does not become smaller on a shorter panel.
-                    if rough > UNRESOLVED && rough < 0.3 * before && depth < HALVINGS {
-                        let [low, high] = panel.halves();
-                        open.push((high, depth + 1, rough));
-                        open.push((low, depth + 1, rough));
-                        continue;
-                    }
-                    let weights = panel.weights();
-                    for side in &sides {
-                        here += side[0].iter().zip(&weights).map(|(v, w)| v * w).sum::<f64>();
-                    }
-                    pairs.push((panel, sides));
-                }
-                seen += here;
-                // Tails fall like e^{−2|θ|} at the slowest.
-                if from > farthest && seen > 0.3 && here < TRIMMED {
-                    break;
-                }
-            }
-        }
+        let pairs = self.pairs(laws);
         let mut columns = vec![Vec::with_capacity(2 * NODES * pairs.len()); laws.len()];
         let mirrored = pairs.iter().rev().map(|(panel, sides)| (panel.mirrored(), &sides[1]));
         let straight = pairs.iter().map(|(panel, sides)| (*panel, &sides[0]));
@@ -178,24 +136,84 @@ impl Posterior {
         }
         (Panels::new(panels), columns)
     }
+
+    /// The panels on the side θ ≥ 0, as long as the density is smooth on them and its mirror image.
+    fn pairs(&self, laws: &[&[f64]]) -> Vec<Pair> {
+        let mut pairs: Vec<Pair> = Vec::new();
+        let mut seen = 0.0_f64;
+        let refinement = self.resolution.factor() / Resolution::STANDARD.factor();
+        let farthest = self.moments().iter().zip(&self.total).filter(|(_, p)| **p > 1e-30);
+        let farthest = farthest.fold(0.0, |m, (moments, _)| f64::max(m, moments.reference));
+        for (start, end) in self.intervals() {
+            let mut from = start;
+            while from < end {
+                let near = self.scale(from);
+                let ahead = self.scale(from + PANEL * near / refinement);
+                let scale = near.min(ahead);
+                let to = (from + PANEL * scale / refinement).min(end);
+                let panel = Panel { middle: 0.5 * (from + to), half: 0.5 * (to - from), scale };
+                from = to;
+                let here = self.halve(panel, laws, seen, &mut pairs);
+                seen += here;
+                // Tails fall like e^{−2|θ|} at the slowest.
+                if from > farthest && seen > 0.3 && here < TRIMMED {
+                    break;
+                }
+            }
+        }
+        pairs
+    }
+
+    /// Adds `panel` to `pairs`, halved until a polynomial resolves the density on both of its sides.
+    /// Answers its mass; `seen` is the mass of the panels before it.
+    fn halve(&self, panel: Panel, laws: &[&[f64]], seen: f64, pairs: &mut Vec<Pair>) -> f64 {
+        let mut densities = vec![0.0; self.grid.fields.len()];
+        let mut open = vec![(panel, 0, f64::INFINITY)];
+        let mut mass = 0.0;
+        while let Some((panel, depth, before)) = open.pop() {
+            let sides =
+                [panel, panel.mirrored()].map(|side| self.at_nodes(&side, laws, &mut densities));
+            // The last coefficients relative to the size of the density.
+            let rough = sides.iter().fold(0.0, |worst: f64, side| {
+                let size = side[0].iter().fold(0.0, |m, v| f64::max(m, *v));
+                let last = coefficients(&side[0]);
+                let tail = last[NODES - 2..].iter().map(|c| c.abs()).sum::<f64>();
+                let matters = size * panel.half > 1e-18 * seen.max(1e-3);
+                if matters { worst.max(tail / size) } else { worst }
+            });
+            // Rounding does not become smaller on a shorter panel.
+            if rough > UNRESOLVED && rough < 0.3 * before && depth < HALVINGS {
+                let [low, high] = panel.halves();
+                open.push((high, depth + 1, rough));
+                open.push((low, depth + 1, rough));
+                continue;
+            }
+            let weights = panel.weights();
+            for side in &sides {
+                mass += side[0].iter().zip(&weights).map(|(v, w)| v * w).sum::<f64>();
+            }
+            pairs.push((panel, sides));
+        }
+        mass
+    }
 }
 
 /// The probability of each field jointly with W^k W^t = ±1 for every older task k.
 fn joint_laws(fields: &Fields, grid: &FieldGrid, total: &[f64]) -> JointMasses {
-    match (fields.anchor, fields.mixing()) {
+    match (fields.inherited, fields.mixing()) {
         (None, _) => vec![],
-        (Some(_), Some(anchor)) => {
+        (Some(_), Some(law_before)) => {
             let law =
-                |masses: &Vec<f64>| fields.mixed(grid, anchor.panels(), masses, Purpose::Signs);
-            anchor.joint().iter().map(|pair| [law(&pair[0]), law(&pair[1])]).collect()
+                |masses: &Vec<f64>| fields.mixed(grid, law_before.panels(), masses, Purpose::Signs);
+            law_before.joint().iter().map(|pair| [law(&pair[0]), law(&pair[1])]).collect()
         }
         // The past is forgotten: only the teachers' own correlation is left.
-        (Some(anchor), None) => {
+        (Some(law_before), None) => {
             let scaled = |masses: &Vec<f64>| {
                 let share: f64 = masses.iter().sum();
                 total.iter().map(|p| p * share).collect::<Vec<f64>>()
             };
-            anchor.joint().iter().map(|pair| [scaled(&pair[0]), scaled(&pair[1])]).collect()
+            law_before.joint().iter().map(|pair| [scaled(&pair[0]), scaled(&pair[1])]).collect()
         }
     }
 }
@@ -214,7 +232,7 @@ pub fn flips(site: &Site, fields: &Fields, resolution: Resolution) -> (f64, Vec<
     let mut own = f64::NEG_INFINITY;
     for chunk in grid.fields.chunks(32) {
         let first = signs.len();
-        signs.extend(site.ln_sign_probabilities(chunk, resolution.0));
+        signs.extend(site.ln_sign_probabilities(chunk, resolution.factor()));
         let terms = (first..signs.len()).map(|k| ln_law(k) + signs[k].0);
         own = ln_sum_exp(terms.chain([own]));
         // P(m < 0) falls with the field: from here on it adds nothing.
@@ -250,83 +268,4 @@ fn ln_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
         return top;
     }
     top + terms.map(|t| (t - top).exp()).sum::<f64>().ln()
-}
-
-/// The law of θ̃ in the gauge of the task that comes next.
-#[derive(Debug)]
-pub struct Anchor {
-    panels: Panels,
-    /// Masses at the nodes of the panels.
-    total: Vec<f64>,
-    /// The same as polynomials on the panels.
-    polynomials: OnceLock<Vec<[f64; NODES]>>,
-    /// The masses jointly with every older task, the one just ended included,
-    /// in the order of the tasks.
-    joint: JointMasses,
-}
-
-impl Anchor {
-    /// What the next task sees, if its teacher has overlap `r_0` with the last one.
-    pub fn new(posterior: Posterior, r_0: f64) -> Self {
-        let mut laws: Vec<&[f64]> = vec![&posterior.total];
-        for pair in &posterior.joint {
-            laws.push(&pair[0]);
-            laws.push(&pair[1]);
-        }
-        let (panels, mut columns) = posterior.panels(&laws);
-        let norm: f64 = columns[0].iter().sum();
-        columns.iter_mut().flatten().for_each(|p| *p /= norm);
-        // Where the new teacher differs from the last, θ changes its sign.
-        let (same, other) = (0.5 * (1.0 + r_0), 0.5 * (1.0 - r_0));
-        let mix = |stays: &[f64], flips: &[f64]| -> Vec<f64> {
-            stays.iter().zip(flips.iter().rev()).map(|(s, f)| same * s + other * f).collect()
-        };
-        let nothing = vec![0.0; columns[0].len()];
-        // A flip of the teacher changes the sign of W^k W^t as well.
-        let mut joint: JointMasses =
-            columns[1..].chunks_exact(2).map(|c| [mix(&c[0], &c[1]), mix(&c[1], &c[0])]).collect();
-        joint.push([mix(&columns[0], &nothing), mix(&nothing, &columns[0])]);
-        let total = mix(&columns[0], &columns[0]);
-        let kept: Vec<bool> =
-            total.chunks_exact(NODES).map(|m| m.iter().sum::<f64>() > TRIMMED).collect();
-        let keep = |masses: &[f64]| -> Vec<f64> {
-            let chunks = masses.chunks_exact(NODES).zip(&kept);
-            chunks.filter(|(_, kept)| **kept).flat_map(|(m, _)| m.iter().copied()).collect()
-        };
-        let chosen = panels.panels.iter().zip(&kept).filter(|(_, kept)| **kept);
-        Self {
-            panels: Panels::new(chosen.map(|(p, _)| *p).collect()),
-            total: keep(&total),
-            polynomials: OnceLock::new(),
-            joint: joint.iter().map(|pair| [keep(&pair[0]), keep(&pair[1])]).collect(),
-        }
-    }
-
-    /// Where the law has its mass.
-    pub fn panels(&self) -> &Panels {
-        &self.panels
-    }
-
-    /// The masses at the nodes of the panels.
-    pub fn masses(&self) -> &[f64] {
-        &self.total
-    }
-
-    /// The density as a polynomial on each panel.
-    pub fn polynomials(&self) -> &[[f64; NODES]] {
-        self.polynomials.get_or_init(|| self.panels.densities(&self.total))
-    }
-
-    /// The masses jointly with every older task, the one just ended included,
-    /// in the order of the tasks.
-    pub fn joint(&self) -> &JointMasses {
-        &self.joint
-    }
-
-    /// E[½ ln((1 − m̃²)/4) + θ̃]: the constant of the KL divergence, and the mean of θ̃.
-    pub fn kl_constant_and_mean(&self) -> f64 {
-        // θ − ln(2 cosh θ) = −ln(1 + e^{−2θ}).
-        let rest = |theta: f64| (-2.0 * theta).max(0.0) + (-2.0 * theta.abs()).exp().ln_1p();
-        self.panels.thetas.iter().zip(&self.total).map(|(theta, p)| -p * rest(*theta)).sum()
-    }
 }
