@@ -3,7 +3,7 @@
 //! The command line, `reproduce` and every other user of the lab know experiments only by the trait
 //! [`Experiment`]. Its implementors are the checked cases: [`Simulation`](crate::simulation::Simulation),
 //! [`BoundStudy`](crate::bound::BoundStudy), [`ConvergenceStudy`](crate::convergence::ConvergenceStudy),
-//! [`Training`](crate::training::Training).
+//! [`Training`](crate::training::Training), and [`Query`](crate::theory::Query) for the theory.
 //!
 //! ```text
 //! layers of options ─▶ Prepared: plan, cases, material ─▶ cells ─▶ records ─▶ Report: JSON, tables, figure
@@ -38,7 +38,7 @@ use remanent_perceptron::randomness::Trial;
 use remanent_plot::{Figure, Table};
 use remanent_store::files::FileError;
 use remanent_store::{
-    CHECKPOINT_EVERY, Cell, Recalled, RunError, Silent, Store, StoreError, Survey, Watcher,
+    CHECKPOINT_EVERY, Cell, Context, Recalled, RunError, Silent, Store, StoreError, Survey, Watcher,
     is_read_only, sealed,
 };
 use serde_json::{Value, json};
@@ -278,6 +278,34 @@ impl<E: Experiment> Prepared<E> {
             report.write_files(&directory)?;
         }
         Ok(report)
+    }
+
+    /// Computes all cells without keeping anything, and summarises them.
+    pub fn run_unsaved(
+        &self,
+        watcher: &dyn Watcher,
+        interrupt: &AtomicBool,
+        view: &E::View,
+    ) -> Result<E::Report, Error> {
+        let start = Instant::now();
+        let cells = self.cells();
+        let run = |cell: &E::Cell<'_>| cell.run(&mut Context::unsaved(watcher, interrupt));
+        let records: Vec<E::Record> = cells
+            .iter()
+            .map(run)
+            .collect::<Result<_, _>>()
+            .map_err(|stopped| Error::Other(stopped.to_string()))?;
+        let finished = Finished {
+            prepared: self,
+            seconds: vec![None; records.len()],
+            step_seconds: vec![None; records.len()],
+            models: Vec::new(),
+            directory: PathBuf::new(),
+            wall_seconds: start.elapsed().as_secs_f64(),
+            is_read_only: true,
+            records,
+        };
+        E::report(finished, view)
     }
 
     fn finish(

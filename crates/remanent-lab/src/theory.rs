@@ -32,8 +32,15 @@
 mod answer;
 mod cell;
 pub mod monte_carlo;
+mod options;
 mod query;
+mod report;
 
 pub use answer::{Answer, Constrained, known};
 pub use cell::QueryCell;
-pub use query::{ASKS, Query, QueryError, keys};
+pub use options::{
+    BranchesOptions, ChainOptions, ConstrainedOptions, PhaseDiagramOptions, Question, SingleOptions,
+    TasksOptions, TuneOptions, Wanted,
+};
+pub use query::{Query, QueryError};
+pub use report::TheoryReport;

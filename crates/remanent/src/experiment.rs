@@ -349,9 +349,11 @@ pub fn catch_interrupts() -> anyhow::Result<()> {
 
 /// A progress bar and a voice on standard error. What concerns the user's results is
 /// said even if he asked for quiet.
-struct Voice<'a> {
-    bar: &'a ProgressBar,
-    quiet: bool,
+pub struct Voice<'a> {
+    /// The bar.
+    pub bar: &'a ProgressBar,
+    /// Whether remarks are not shown.
+    pub quiet: bool,
 }
 
 impl Watcher for Voice<'_> {

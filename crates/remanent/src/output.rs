@@ -194,14 +194,6 @@ pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// Says on standard error how many rows have no solution, if any, and how the run ended.
-pub fn conclude(missing: usize, rows: usize, quiet: bool) -> Outcome {
-    if missing > 0 {
-        remark(quiet, &format!("note: {missing} of {rows} rows have no solution"));
-    }
-    Outcome::done_if(missing == 0)
-}
-
 /// A progress bar on standard error, if that is a terminal and not `quiet`.
 pub fn progress(steps: usize, quiet: bool) -> ProgressBar {
     if quiet || !std::io::stderr().is_terminal() {

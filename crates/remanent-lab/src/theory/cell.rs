@@ -5,10 +5,12 @@ use remanent_store::{Cell, Context, Stopped};
 use remanent_theory::branches::branches;
 use remanent_theory::parameters::{Choice, DomainError, Prior};
 use remanent_theory::phase::phase_diagram;
-use remanent_theory::scan::scan;
+use remanent_theory::scan::{ScanPoint, cases};
 use remanent_theory::single::SingleTask;
 use remanent_theory::solution::Solution;
 use remanent_theory::tune::tune;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::query::Ask;
@@ -41,58 +43,81 @@ impl Cell for QueryCell<'_> {
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<Answer, Stopped> {
-        match &self.query.0 {
-            Ask::MonteCarlo(study) => study.run(context).map(Answer::MonteCarlo),
-            // Everything was checked when it was read, so this does not fail.
-            ask => answer(ask, context).map_err(Stopped::Failed),
-        }
+        // Everything was checked when it was read, so no question fails.
+        let failed = |error: DomainError| Stopped::failed(error);
+        Ok(match &self.query.0 {
+            Ask::Single { alpha, beta, prior, choice } => {
+                let curves = piecewise(context, beta, 1, |beta| {
+                    single(*beta, alpha, *prior, *choice).map_err(failed)
+                })?;
+                Answer::Single(curves.into_iter().flatten().collect())
+            }
+            Ask::Constrained { alpha, beta, q_star, prior, choice } => {
+                let places: Vec<(f64, f64)> =
+                    beta.iter().flat_map(|b| q_star.iter().map(|q| (*b, *q))).collect();
+                let at = |&(beta, q_star): &(f64, f64)| {
+                    let task = SingleTask::new(beta)?.with_prior(*prior).with_q_star(q_star)?;
+                    Ok(Constrained { q_star, solution: task.solve(*alpha, *choice)? })
+                };
+                let solve = |place: &(f64, f64)| at(place).map_err(failed);
+                Answer::Constrained(piecewise(context, &places, PIECE, solve)?)
+            }
+            Ask::Chain { parameters, axes } => {
+                let cases = cases(parameters, axes).map_err(Stopped::failed)?;
+                Answer::Chain(piecewise(context, &cases, PIECE, |(at, chain)| {
+                    Ok(ScanPoint { at: at.clone(), chain: chain.solve() })
+                })?)
+            }
+            Ask::Branches { beta, low, high, prior } => {
+                let task = SingleTask::new(*beta).map_err(failed)?.with_prior(*prior);
+                let found = branches(&task, *low, *high).map_err(failed)?;
+                context.advance(1);
+                Answer::Branches(Box::new(found))
+            }
+            Ask::PhaseDiagram { beta, prior } => {
+                let done = || context.advance(1);
+                Answer::PhaseDiagram(phase_diagram(beta, *prior, &done).map_err(failed)?)
+            }
+            Ask::Tune { parameters, gamma, objective } => {
+                // How many γ are tried between those of the grid is not known before.
+                let tuned = tune(parameters, gamma, *objective, &|| ()).map_err(failed)?;
+                context.advance(1);
+                Answer::Tune(tuned)
+            }
+            Ask::MonteCarlo(study) => Answer::MonteCarlo(study.run(context)?),
+        })
     }
 }
 
-fn answer(ask: &Ask, context: &Context<'_>) -> Result<Answer, String> {
-    let text = |error: DomainError| error.to_string();
-    let done = || context.advance(1);
-    Ok(match ask {
-        Ask::Single { alpha, beta, prior, choice } => {
-            let mut points = Vec::new();
-            for beta in beta {
-                points.extend(single(*beta, alpha, *prior, *choice).map_err(text)?);
-                done();
-            }
-            Answer::Single(points)
+/// Points between two looks at the clock.
+const PIECE: usize = 64;
+
+/// Solves the points of a list in parallel, a piece at a time, and saves a checkpoint after a piece when
+/// one is due.
+fn piecewise<P: Sync, T>(
+    context: &mut Context<'_>,
+    points: &[P],
+    piece: usize,
+    solve: impl Fn(&P) -> Result<T, Stopped> + Sync,
+) -> Result<Vec<T>, Stopped>
+where
+    T: Send + Serialize + DeserializeOwned,
+{
+    let mut solved: Vec<T> = context.load().unwrap_or_default();
+    context.advance(solved.len() as u64);
+    for piece in points[solved.len().min(points.len())..].chunks(piece) {
+        if context.due() {
+            context.save(&solved)?;
         }
-        Ask::Constrained { alpha, beta, q_star, prior, choice } => {
-            let at = |(beta, q_star): (f64, f64)| {
-                let task = SingleTask::new(beta)?.with_prior(*prior).with_q_star(q_star)?;
-                let solution = task.solve(*alpha, *choice)?;
-                done();
-                Ok(Constrained { q_star, solution })
-            };
-            let places: Vec<(f64, f64)> =
-                beta.iter().flat_map(|b| q_star.iter().map(|q| (*b, *q))).collect();
-            let points = places.into_par_iter().map(at).collect::<Result<_, _>>();
-            Answer::Constrained(points.map_err(text)?)
-        }
-        Ask::Chain { parameters, axes } => {
-            Answer::Chain(scan(parameters, axes, &done).map_err(|error| error.to_string())?)
-        }
-        Ask::Branches { beta, low, high, prior } => {
-            let task = SingleTask::new(*beta).map_err(text)?.with_prior(*prior);
-            let found = branches(&task, *low, *high).map_err(text)?;
-            done();
-            Answer::Branches(Box::new(found))
-        }
-        Ask::PhaseDiagram { beta, prior } => {
-            Answer::PhaseDiagram(phase_diagram(beta, *prior, &done).map_err(text)?)
-        }
-        Ask::Tune { parameters, gamma, objective } => {
-            // How many γ are tried between the grid's is not known before.
-            let tuned = tune(parameters, gamma, *objective, &|| ()).map_err(text)?;
-            done();
-            Answer::Tune(tuned)
-        }
-        Ask::MonteCarlo(_) => return Err("a study by Monte Carlo runs by itself".into()),
-    })
+        let advance = &*context;
+        let answers = piece.par_iter().map(|point| {
+            let answer = solve(point);
+            advance.advance(1);
+            answer
+        });
+        solved.extend(answers.collect::<Result<Vec<T>, Stopped>>()?);
+    }
+    Ok(solved)
 }
 
 fn single(

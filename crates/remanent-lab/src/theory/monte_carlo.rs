@@ -60,11 +60,48 @@ use serde_json::{Value, json};
 use toml::Table;
 
 use super::QueryError;
-use crate::values;
+use crate::options::Options;
+use crate::{options, words};
 
-/// The keys of the study.
-pub(super) const KEYS: [&str; 9] =
-    ["ask", "alpha", "beta", "draws", "outer", "repeats", "seed", "inner", "settle"];
+/// Where the draws of σ come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inner {
+    /// All z share them.
+    Shared,
+    /// They are drawn anew for each z.
+    Fresh,
+}
+
+words! {
+    Inner {
+        "shared" => Shared, "all z share the draws of sigma, as published";
+        "fresh" => Fresh, "sigma is drawn anew for each z";
+    }
+}
+
+options! {
+    /// Options of the study.
+    pub struct MonteCarloOptions {
+        "Question" {
+            /// Patterns per weight
+            alpha: f64 = 1.0,
+            /// Inverse temperature
+            beta: f64 = 20.0,
+            /// Inner draws, of sigma
+            draws: Vec<usize> = vec![200, 2000, 20_000],
+            /// Outer draws, of z
+            outer: usize = 500,
+            /// Repetitions
+            repeats: usize = 20,
+            /// Seed
+            seed: usize = 1,
+            /// Where the inner draws come from
+            inner: Inner = Inner::Shared,
+            /// Also iterate the equations with the estimator
+            settle: bool = false,
+        }
+    }
+}
 
 /// The draws of z; the trial is the repetition.
 const OUTER: u32 = 301;
@@ -168,20 +205,16 @@ pub struct Settled {
 
 impl Study {
     pub(super) fn from_table(table: &Table) -> Result<Self, QueryError> {
-        let flag = |key: &str| match table.get(key) {
-            None => Ok(false),
-            Some(toml::Value::Boolean(flag)) => Ok(*flag),
-            Some(value) => Err(values::ValueError::new(key, value, "true or false")),
-        };
+        let options = MonteCarloOptions::read(table)?;
         let study = Self {
-            alpha: check_alpha(values::number(table, "alpha")?.unwrap_or(1.0))?,
-            beta: check_beta(values::number(table, "beta")?.unwrap_or(20.0))?,
-            draws: values::counts(table, "draws")?.unwrap_or(vec![200, 2000, 20_000]),
-            outer: values::count(table, "outer")?.unwrap_or(500),
-            repeats: values::count(table, "repeats")?.unwrap_or(20),
-            seed: values::count(table, "seed")?.unwrap_or(1) as u64,
-            fresh: values::word(table, "inner", &["shared", "fresh"])? == Some("fresh"),
-            settle: flag("settle")?,
+            alpha: check_alpha(options.alpha)?,
+            beta: check_beta(options.beta)?,
+            draws: options.draws,
+            outer: options.outer,
+            repeats: options.repeats,
+            seed: options.seed as u64,
+            fresh: options.inner == Inner::Fresh,
+            settle: options.settle,
         };
         let count = |name, count: usize, most: usize, range| {
             let ok = (1..=most).contains(&count);

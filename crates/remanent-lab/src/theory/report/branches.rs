@@ -1,71 +1,32 @@
-//! `remanent theory branches`.
+//! What is shown of `theory branches`.
 
-use clap::Args;
-use remanent_lab::lists::{Interval, Values};
 use remanent_plot::{Axis, Cell, Figure, HorizontalLine, Panel, Table, VerticalLine};
-use remanent_theory::branches::{Branches, branches};
-use remanent_theory::single::SingleTask;
+use remanent_theory::branches::Branches;
 use remanent_theory::solution::Solution;
 
 use super::figures::by_branch;
-use super::{PriorArgument, tables};
-use crate::output::{Format, Outcome, Output, remark, usage};
+use super::{Conclusion, tables as rows};
+use crate::experiment::Detail;
 
-/// Follows the whole curve of solutions in alpha, round its folds.
-///
-/// Reports the folds (spinodals), the alpha at which -beta f of the poor and
-/// the good branch cross, and where the replicon changes sign.
-///
-/// Example: remanent theory branches --beta 20 --plot branches.svg
-#[derive(Args)]
-pub struct BranchesCommand {
-    /// Inverse temperature
-    #[arg(long, default_value = "20", allow_hyphen_values = true)]
-    beta: Values,
-    /// Range of alpha that is reported, as low:high
-    #[arg(long, default_value = "0.05:3", allow_hyphen_values = true)]
-    alpha: Interval,
-    /// Prior of the weights
-    #[arg(long, value_enum, default_value_t)]
-    prior: PriorArgument,
-    #[command(flatten)]
-    output: Output,
+pub(super) fn conclusion(found: &Branches, low: f64, high: f64) -> Conclusion {
+    let mut conclusion = Conclusion {
+        notes: Vec::new(),
+        is_incomplete: !found.rows.iter().all(Solution::is_converged),
+    };
+    if found.crossing.as_ref().is_some_and(|crossing| !crossing.replica_symmetry_holds) {
+        let text = "at the crossing one replicon is negative; that the branches exchange stability \
+                    there is a replica-symmetric statement";
+        conclusion.note(text.into());
+    }
+    if found.rows.is_empty() {
+        conclusion.missing(format!("no solution was found with alpha from {low} to {high}"));
+    }
+    conclusion
 }
 
-impl BranchesCommand {
-    /// Runs it.
-    pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
-        self.output.check()?;
-        usage(self.beta.0.len() == 1, || {
-            "--beta takes one value here; theory phase-diagram takes many".into()
-        })?;
-        let task = SingleTask::new(self.beta.0[0])?.with_prior(self.prior.into());
-        let result = branches(&task, self.alpha.low, self.alpha.high)?;
-        self.output.show(
-            &result,
-            |format| match format {
-                Format::Csv => vec![tables::solutions(&result.rows, format)],
-                _ => vec![tables::solutions(&result.rows, format), landmarks(&result)],
-            },
-            || figure(&result, self.beta.0[0]),
-        )?;
-        if let Some(c) = &result.crossing
-            && !c.replica_symmetry_holds
-        {
-            remark(
-                quiet,
-                "note: at the crossing one replicon is negative; that the branches exchange \
-                 stability there is a replica-symmetric statement",
-            );
-        }
-        if result.rows.is_empty() {
-            let Interval { low, high } = self.alpha;
-            remark(quiet, &format!("note: no solution was found with alpha from {low} to {high}"));
-        }
-        Ok(Outcome::done_if(
-            !result.rows.is_empty() && result.rows.iter().all(Solution::is_converged),
-        ))
-    }
+pub(super) fn tables(found: &Branches, detail: Detail) -> Vec<Table> {
+    let table = rows::solutions(&found.rows, detail);
+    if detail == Detail::Full { vec![table] } else { vec![table, landmarks(found)] }
 }
 
 fn landmarks(result: &Branches) -> Table {
@@ -97,7 +58,8 @@ fn landmarks(result: &Branches) -> Table {
     table
 }
 
-fn figure(result: &Branches, beta: f64) -> Figure {
+/// Error, order parameters, free energy and replicon over α, branch by branch.
+pub(super) fn figure(result: &Branches, beta: f64) -> Figure {
     let rows: Vec<&Solution> = result.rows.iter().collect();
     let alpha = |s: &Solution| s.alpha;
     let axis = || Axis::linear("α");

@@ -5,12 +5,12 @@ use remanent_theory::curve::Branch;
 use remanent_theory::solution::Solution;
 
 /// Solid where a branch can be stable, dashed where it cannot.
-pub fn dash(branch: Branch) -> Dash {
+pub(super) fn dash(branch: Branch) -> Dash {
     if branch == Branch::Middle { Dash::Dashed } else { Dash::Solid }
 }
 
 /// Adds one line per run of rows on the same branch; the label goes to the first.
-pub fn by_branch(
+pub(super) fn by_branch(
     panel: &mut Panel,
     rows: &[&Solution],
     x: impl Fn(&Solution) -> f64,
@@ -37,7 +37,7 @@ pub fn by_branch(
 }
 
 /// Groups rows that belong to one branch, in the order poor, middle, good.
-pub fn branch_order(rows: &[Solution]) -> Vec<&Solution> {
+pub(super) fn branch_order(rows: &[Solution]) -> Vec<&Solution> {
     let mut sorted: Vec<&Solution> = rows.iter().collect();
     sorted.sort_by_key(|s| s.branch);
     sorted

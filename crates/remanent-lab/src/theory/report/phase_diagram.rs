@@ -1,60 +1,29 @@
-//! `remanent theory phase-diagram`.
+//! What is shown of `theory phase-diagram`.
 
-use clap::Args;
-use remanent_lab::lists::Values;
 use remanent_plot::{Axis, Cell, Color, Curve, Dash, Figure, Panel, Points, Table};
 use remanent_theory::curve::Branch;
-use remanent_theory::phase::{PhaseDiagram, PhaseRow, phase_diagram};
+use remanent_theory::phase::{PhaseDiagram, PhaseRow};
 use remanent_theory::solution::Termination;
 
-use super::PriorArgument;
-use crate::output::{Format, Outcome, Output, progress, remark};
+use super::Conclusion;
+use crate::experiment::Detail;
 
-/// Computes the spinodals, the crossing and the replicon lines over beta, and
-/// the critical point where the spinodals meet.
-///
-/// Example: remanent theory phase-diagram --plot phases.svg
-#[derive(Args)]
-pub struct PhaseDiagramCommand {
-    /// Inverse temperatures
-    #[arg(long, default_value = "6:45:1", allow_hyphen_values = true)]
-    beta: Values,
-    /// Prior of the weights
-    #[arg(long, value_enum, default_value_t)]
-    prior: PriorArgument,
-    #[command(flatten)]
-    output: Output,
-}
-
-impl PhaseDiagramCommand {
-    /// Runs it.
-    pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
-        self.output.check()?;
-        let mut betas = self.beta.0.clone();
-        betas.sort_by(f64::total_cmp);
-        let bar = progress(betas.len(), quiet);
-        let diagram = phase_diagram(&betas, self.prior.into(), &|| bar.inc(1))?;
-        bar.finish_and_clear();
-        self.output.show(&diagram, |format| tables(&diagram, format), || figure(&diagram))?;
-        if diagram.critical_point.is_none() {
-            let folds = diagram.rows.iter().any(|row| row.good_from.is_some());
-            let where_ = if folds { "lies at a smaller beta" } else { "lies at a larger beta" };
-            remark(
-                quiet,
-                &format!(
-                    "note: no critical point between the given values of beta, it {where_}; give a \
-                     range around it, e.g. --beta 6:45:1"
-                ),
-            );
-        }
-        let unsure =
-            diagram.rows.iter().filter(|r| r.termination != Termination::Converged).count();
-        if unsure > 0 {
-            let text = "are not known to 1e-8: quadrature_error says how far they can be trusted";
-            remark(quiet, &format!("note: {unsure} of {} rows {text}", diagram.rows.len()));
-        }
-        Ok(Outcome::done_if(unsure == 0))
+pub(super) fn conclusion(diagram: &PhaseDiagram) -> Conclusion {
+    let mut conclusion = Conclusion::default();
+    if diagram.critical_point.is_none() {
+        let folds = diagram.rows.iter().any(|row| row.good_from.is_some());
+        let side = if folds { "smaller" } else { "larger" };
+        conclusion.note(format!(
+            "no critical point between the given values of beta, it lies at a {side} beta; give a \
+             range around it, e.g. --beta 6:45:1"
+        ));
     }
+    let unsure = diagram.rows.iter().filter(|r| r.termination != Termination::Converged).count();
+    if unsure > 0 {
+        let text = "are not known to 1e-8: quadrature_error says how far they can be trusted";
+        conclusion.missing(format!("{unsure} of {} rows {text}", diagram.rows.len()));
+    }
+    conclusion
 }
 
 /// α of the replicon's zeros on one side: the first on the way up, or the last.
@@ -64,7 +33,7 @@ fn replicon_line(row: &PhaseRow, first: bool) -> f64 {
     found.unwrap_or(f64::NAN)
 }
 
-fn tables(diagram: &PhaseDiagram, format: Format) -> Vec<Table> {
+pub(super) fn tables(diagram: &PhaseDiagram, detail: Detail) -> Vec<Table> {
     let names = [
         "beta",
         "good_from",
@@ -78,7 +47,7 @@ fn tables(diagram: &PhaseDiagram, format: Format) -> Vec<Table> {
     ];
     // On a terminal the last two are shown where they say something.
     let unsure = diagram.rows.iter().any(|r| r.termination != Termination::Converged);
-    let shown = if format == Format::Csv || unsure { names.len() } else { names.len() - 2 };
+    let shown = if detail == Detail::Full || unsure { names.len() } else { names.len() - 2 };
     let mut table = Table::new(names.into_iter().take(shown));
     let cell = |v: Option<f64>| v.map_or(Cell::Missing, Cell::Number);
     for row in &diagram.rows {
@@ -96,7 +65,7 @@ fn tables(diagram: &PhaseDiagram, format: Format) -> Vec<Table> {
         cells.truncate(shown);
         table.push(cells);
     }
-    if format == Format::Csv {
+    if detail == Detail::Full {
         return vec![table];
     }
     let Some(c) = diagram.critical_point else { return vec![table] };
@@ -105,7 +74,8 @@ fn tables(diagram: &PhaseDiagram, format: Format) -> Vec<Table> {
     vec![table, critical]
 }
 
-fn figure(diagram: &PhaseDiagram) -> Figure {
+/// The lines in the plane of α and β.
+pub(super) fn figure(diagram: &PhaseDiagram) -> Figure {
     let mut panel = Panel::new("", Axis::linear("α"), Axis::linear("β"));
     let critical = diagram.critical_point;
     // Three of the lines begin in the critical point.

@@ -4,7 +4,8 @@ use remanent_plot::{Cell, Table};
 use remanent_theory::chain::TaskResult;
 use remanent_theory::solution::Solution;
 
-use crate::output::{Format, Outcome, conclude, remark};
+use super::Conclusion;
+use crate::experiment::Detail;
 
 /// A column: its name and what it holds.
 type Column = (&'static str, fn(&Solution) -> Cell);
@@ -50,18 +51,18 @@ const SHORT: [&str; 11] = [
 
 /// The columns of a table of these rows. On a terminal the estimate of the error is shown
 /// where some row is inaccurate.
-fn columns<'a>(format: Format, rows: impl IntoIterator<Item = &'a Solution>) -> Vec<Column> {
+fn columns<'a>(detail: Detail, rows: impl IntoIterator<Item = &'a Solution>) -> Vec<Column> {
     let inaccurate = rows.into_iter().any(|s| s.is_found() && !s.is_converged());
     let shown = |c: &Column| {
-        format == Format::Csv || SHORT.contains(&c.0) || (inaccurate && c.0 == "quadrature_error")
+        detail == Detail::Full || SHORT.contains(&c.0) || (inaccurate && c.0 == "quadrature_error")
     };
     ALL.into_iter().filter(shown).collect()
 }
 
 /// One row per solution.
-pub fn solutions<'a>(rows: impl IntoIterator<Item = &'a Solution>, format: Format) -> Table {
+pub(super) fn solutions<'a>(rows: impl IntoIterator<Item = &'a Solution>, detail: Detail) -> Table {
     let rows: Vec<&Solution> = rows.into_iter().collect();
-    let columns = columns(format, rows.iter().copied());
+    let columns = columns(detail, rows.iter().copied());
     let mut table = Table::new(columns.iter().map(|c| c.0));
     for row in rows {
         table.push(columns.iter().map(|c| (c.1)(row)).collect());
@@ -70,8 +71,8 @@ pub fn solutions<'a>(rows: impl IntoIterator<Item = &'a Solution>, format: Forma
 }
 
 /// The solutions of a chain's tasks from which it does not continue.
-pub fn others(tasks: &[TaskResult]) -> Table {
-    let columns = columns(Format::Table, tasks.iter().flat_map(|t| &t.other_solutions));
+pub(super) fn others(tasks: &[TaskResult]) -> Table {
+    let columns = columns(Detail::Short, tasks.iter().flat_map(|t| &t.other_solutions));
     let names = ["other solution of task"].into_iter().chain(columns.iter().map(|c| c.0));
     let mut table = Table::new(names);
     for task in tasks {
@@ -87,14 +88,14 @@ pub fn others(tasks: &[TaskResult]) -> Table {
 /// Tasks of one or more chains: leading cells, the task, its solution, and the
 /// error on every task. A leading name that the solution has as well stands there once: a scan of
 /// `alpha` sets that of every task.
-pub fn tasks<'a>(
+pub(super) fn tasks<'a>(
     leading: &[String],
     rows: impl IntoIterator<Item = (Vec<f64>, &'a TaskResult)>,
     tasks: usize,
-    format: Format,
+    detail: Detail,
 ) -> Table {
     let rows: Vec<(Vec<f64>, &TaskResult)> = rows.into_iter().collect();
-    let columns = columns(format, rows.iter().map(|(_, task)| &task.solution));
+    let columns = columns(detail, rows.iter().map(|(_, task)| &task.solution));
     let errors = (1..=tasks).map(|k| format!("eps_{k}"));
     let leads: Vec<bool> =
         leading.iter().map(|name| !columns.iter().any(|c| c.0 == name)).collect();
@@ -126,22 +127,23 @@ fn keep(name: &str) -> bool {
     !["minus_beta_f", "eps"].contains(&name)
 }
 
-/// Says on standard error how many of `expected` rows have no solution and how many are
-/// inaccurate, and how the run ended.
-pub fn conclude_rows<'a>(
+/// How many of `expected` rows have no solution, and how many are inaccurate.
+pub(super) fn conclusion<'a>(
     rows: impl IntoIterator<Item = &'a Solution>,
     expected: usize,
-    quiet: bool,
-) -> Outcome {
+) -> Conclusion {
     let (mut found, mut converged) = (0, 0);
     for row in rows {
         found += usize::from(row.is_found());
         converged += usize::from(row.is_converged());
     }
+    let mut conclusion = Conclusion::default();
     if found > converged {
         let text = "are inaccurate: quadrature_error says how far they can be trusted";
-        remark(quiet, &format!("note: {} of {expected} rows {text}", found - converged));
+        conclusion.missing(format!("{} of {expected} rows {text}", found - converged));
     }
-    let ended = conclude(expected - found, expected, quiet);
-    if found > converged { Outcome::Incomplete } else { ended }
+    if expected > found {
+        conclusion.missing(format!("{} of {expected} rows have no solution", expected - found));
+    }
+    conclusion
 }
