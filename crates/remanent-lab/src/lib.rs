@@ -11,15 +11,13 @@
 pub mod bound;
 pub mod config;
 pub mod convergence;
+pub mod estimate;
 pub mod found;
 pub mod lines;
 pub mod lists;
 pub mod plan;
-pub mod report;
-pub mod reproduce;
 pub mod simulation;
 pub mod tensorboard;
 pub mod theory;
 pub mod training;
 pub mod values;
-pub mod verdict;

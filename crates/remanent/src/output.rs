@@ -12,10 +12,10 @@ use remanent_data::stream::StreamError;
 use remanent_lab::config::ConfigError;
 use remanent_lab::lists::{TooManyCases, ValuesError};
 use remanent_lab::plan::PlanError;
-use remanent_lab::reproduce::{UnknownFigure, WorkError};
 use remanent_lab::simulation::SettingError;
 use remanent_lab::training::{MaterialError, TrainingError};
 use remanent_plot::{Figure, PlotError, PlotFormat, Table};
+use remanent_reproduce::RequestError;
 use remanent_store::{RunError, StoreError};
 use remanent_theory::parameters::ParameterError;
 use remanent_theory::scan::ScanError;
@@ -77,11 +77,11 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
         || matches!(error.downcast_ref(), Some(e) if is_wrong_training(e))
         || matches!(error.downcast_ref(), Some(e) if is_wrong_place(e))
         || matches!(error.downcast_ref(), Some(RunError::Memory { .. }))
+        || matches!(error.downcast_ref(), Some(RunError::Store(e)) if is_wrong_place(e))
         || error.is::<TooManyCases>()
         || matches!(error.downcast_ref(), Some(SourceError::Unknown { .. }))
         || error.is::<ParameterError>()
-        || error.is::<UnknownFigure>()
-        || error.is::<WorkError>()
+        || matches!(error.downcast_ref(), Some(e) if is_wrong_request(e))
         || error.is::<ScanError>()
         || error.is::<ValuesError>()
         || error.is::<PlotError>();
@@ -91,6 +91,14 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
 /// Whether a run directory is refused because of what was asked for.
 fn is_wrong_place(error: &StoreError) -> bool {
     !matches!(error, StoreError::File(_) | StoreError::ReadOnly { .. })
+}
+
+/// Whether figures cannot be made because of what was asked for.
+fn is_wrong_request(error: &RequestError) -> bool {
+    match error {
+        RequestError::Material(error) => is_wrong_training(error),
+        _ => true,
+    }
 }
 
 /// Whether images are missing because of what was asked for, and not because they are not here.

@@ -14,9 +14,10 @@ use remanent_plot::Table;
 use serde_json::{Value, json};
 
 use crate::data;
-use crate::experiment::{ExperimentArguments, Finished};
+use crate::experiment::ExperimentArguments;
 use crate::flags::{self, put, put_count, put_list, put_name, put_text};
 use crate::output::{self, Format, Outcome, Output};
+use remanent_store::Finished;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -267,7 +268,7 @@ fn reports(
     plan: &Plan,
     trainings: &[Training],
     materials: &[Material],
-    finished: Finished<Trial>,
+    finished: Finished<TrialRecord>,
 ) -> anyhow::Result<Vec<Report>> {
     let mut records = finished.records.into_iter();
     let mut steps = finished.step_seconds.chunks(plan.seeds);

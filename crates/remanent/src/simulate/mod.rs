@@ -22,7 +22,7 @@ Examples:
   remanent simulate --n 1000 --alpha 2,2 --r0 0.5 --learner sgd --epochs 3000,3000 --seeds 20
   remanent simulate --alpha 0.5 --learner boltzmann --beta 20 --seeds 32 --compare theory
   remanent simulate --alpha 2,2 --scan gamma=0:2:0.5 --compare theory --plot gamma.svg
-  remanent simulate --config figures/2a/experiment.toml --quick --plot 2a.png";
+  remanent simulate --config crates/remanent-reproduce/configs/2a.toml --quick --plot 2a.png";
 
 /// The command.
 #[derive(Args)]

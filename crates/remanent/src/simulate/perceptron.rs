@@ -12,10 +12,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::GradientArguments;
-use crate::experiment::{ExperimentArguments, Finished};
+use crate::experiment::ExperimentArguments;
 use crate::flags::{self, put, put_count, put_list, put_name, put_text};
 use crate::output::{Format, Outcome, Output, remark, say};
 use crate::theory::BranchArgument;
+use remanent_store::Finished;
 
 /// The arguments.
 #[derive(Args)]
@@ -187,7 +188,7 @@ impl Perceptron {
         plan: &Plan,
         simulations: &[Simulation],
         trials: &[Trial],
-        finished: &Finished<Trial>,
+        finished: &Finished<simulation::TrialRecord>,
     ) -> Vec<Report> {
         let chunks = finished.records.chunks(plan.seeds).zip(finished.seconds.chunks(plan.seeds));
         let mut reports = Vec::new();
