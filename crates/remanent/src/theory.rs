@@ -10,7 +10,7 @@ use remanent_lab::theory::{
     BranchesOptions, ChainOptions, ConstrainedOptions, PhaseDiagramOptions, Query, Question,
     SingleOptions, TuneOptions,
 };
-use remanent_store::{CHECKPOINT_EVERY, Cell};
+use remanent_store::CHECKPOINT_EVERY;
 use toml::{Table, Value};
 
 use crate::experiment::{INTERRUPTED, Voice, catch_interrupts};
@@ -128,9 +128,7 @@ impl<O: remanent_lab::options::Options> TheoryQuestion<O> {
         table.insert("ask".into(), question.word().into());
         let prepared =
             Prepared::<Query>::of_plan(Plan::of_one_case(table), &Resources::default())?;
-        let work = prepared.cells().iter().map(|cell| cell.work() as usize).sum();
-        let bar = output::progress(work, quiet);
-        let voice = Voice { bar: &bar, quiet };
+        let voice = Voice::new(prepared.work(), quiet);
         let view = remanent_lab::experiment::NoView {};
         let report = match self.keep.out {
             Some(directory) => {
@@ -147,9 +145,8 @@ impl<O: remanent_lab::options::Options> TheoryQuestion<O> {
                 )
             }
             None => prepared.run_unsaved(&voice, &INTERRUPTED, &view),
-        };
-        bar.finish_and_clear();
-        let report = report?;
+        }?;
+        drop(voice);
         self.output.emit(&report)?;
         for note in report.notes() {
             output::remark(quiet && !note.always, &format!("note: {}", note.text));

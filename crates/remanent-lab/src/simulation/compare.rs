@@ -14,9 +14,9 @@ use remanent_theory::parameters::{Choice, DomainError, Prior};
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::estimate::Estimate;
 use crate::simulation::config::{Learner, Simulation};
 use crate::simulation::summary::{CaseSummary, SummaryRow};
-use crate::verdict::Estimate;
 
 /// Which theory a number is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

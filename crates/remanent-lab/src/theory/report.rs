@@ -17,7 +17,7 @@ use toml::Table as Config;
 use super::options::QuestionOptions;
 use super::query::Ask;
 use super::{Answer, Query, QueryCell};
-use crate::experiment::{Detail, Error, Experiment, Finished, NoView, Note, Report, Resources};
+use crate::experiment::{Computed, Detail, Error, Experiment, NoView, Note, Report, Resources};
 
 impl Experiment for Query {
     const NAME: &'static str = "theory";
@@ -50,8 +50,8 @@ impl Experiment for Query {
         json!({"queries": cases.iter().map(Self::to_json).collect::<Vec<_>>()})
     }
 
-    fn report(run: Finished<'_, Self>, _view: &NoView) -> Result<TheoryReport, Error> {
-        let both = run.prepared.cases.iter().cloned().zip(run.records);
+    fn report(run: Computed<'_, Self>, _view: &NoView) -> Result<TheoryReport, Error> {
+        let both = run.prepared.cases.iter().cloned().zip(run.cells.records);
         let (query, answer) =
             both.last().ok_or_else(|| Error::Other("there is no question".into()))?;
         Ok(TheoryReport { query, answer })
