@@ -9,9 +9,9 @@ use super::words::list;
 use crate::results::{Drawing, Judgement, Results, Simulated};
 use crate::study::Study;
 use crate::thresholds::{CLOSE, LEARNED};
+use crate::verdict::{Agreement, Answer, Estimate, Findings, Outcome, Pair, Test, Threshold};
 use remanent_lab::simulation::Learner;
 use remanent_lab::theory::known;
-use crate::verdict::{Agreement, Answer, Estimate, Findings, Outcome, Pair, Test, Threshold};
 
 /// Figure B6.
 pub struct Prior;
