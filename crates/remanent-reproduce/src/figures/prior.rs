@@ -91,7 +91,7 @@ impl Study for Prior {
         };
         let sampled = |case: &Simulated, prior: bool| {
             let compared = case.compared()?;
-            let found = compared.iter().find(|c| c.quantity == "eps.1")?;
+            let found = compared.iter().find(|c| c.quantity == "eps_1")?;
             let eps = found.estimate(case.trials.len());
             Some(Sampled { alpha: alpha(case), prior, eps, theory: found.theory })
         };
