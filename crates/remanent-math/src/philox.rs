@@ -6,9 +6,7 @@
 //! does not depend on how many were drawn before it, in what order, or on
 //! which thread. There is no generator state.
 
-use multiversion::multiversion;
-
-use crate::elementary32;
+use crate::{elementary32, multiversioned};
 
 const MULTIPLIERS: [u64; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const KEY_STEPS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
@@ -99,41 +97,43 @@ impl Stream {
 /// Blocks that are computed together.
 const LANES: usize = 16;
 
-/// The first two words of [`philox4x32`] at 16 counters that differ in their first word.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn sixteen_blocks(first: u32, rest: [u32; 3], key: [u32; 2]) -> ([u32; LANES], [u32; LANES]) {
-    let (mut high, mut low) = ([0; LANES], [0; LANES]);
-    for lane in 0..LANES {
-        let counter = [first.wrapping_add(lane as u32), rest[0], rest[1], rest[2]];
-        [high[lane], low[lane], ..] = philox4x32(counter, key);
+multiversioned! {
+    /// The first two words of [`philox4x32`] at 16 counters that differ in their first word.
+    fn sixteen_blocks(first: u32, rest: [u32; 3], key: [u32; 2]) -> ([u32; LANES], [u32; LANES]) {
+        let (mut high, mut low) = ([0; LANES], [0; LANES]);
+        for lane in 0..LANES {
+            let counter = [first.wrapping_add(lane as u32), rest[0], rest[1], rest[2]];
+            [high[lane], low[lane], ..] = philox4x32(counter, key);
+        }
+        (high, low)
     }
-    (high, low)
 }
 
 /// Numbers that are made together by [`Stream::fill_normals`].
 const GROUP: usize = 4 * LANES;
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn normals_in_groups(group: u32, rest: [u32; 3], key: [u32; 2], out: &mut [f32]) {
-    for (g, chunk) in out.chunks_mut(GROUP).enumerate() {
-        let first = group.wrapping_add(g as u32).wrapping_mul(LANES as u32);
-        let mut normals = [[0.0_f32; LANES]; 4];
-        let mut words = [[0_u32; LANES]; 4];
-        for lane in 0..LANES {
-            let counter = [first.wrapping_add(lane as u32), rest[0], rest[1], rest[2]];
-            let block = philox4x32(counter, key);
-            for (word, value) in words.iter_mut().zip(block) {
-                word[lane] = value;
-            }
-        }
-        for pair in [0, 2] {
+multiversioned! {
+    fn normals_in_groups(group: u32, rest: [u32; 3], key: [u32; 2], out: &mut [f32]) {
+        for (g, chunk) in out.chunks_mut(GROUP).enumerate() {
+            let first = group.wrapping_add(g as u32).wrapping_mul(LANES as u32);
+            let mut normals = [[0.0_f32; LANES]; 4];
+            let mut words = [[0_u32; LANES]; 4];
             for lane in 0..LANES {
-                let (a, b) = box_muller(words[pair][lane], words[pair + 1][lane]);
-                normals[pair][lane] = a;
-                normals[pair + 1][lane] = b;
+                let counter = [first.wrapping_add(lane as u32), rest[0], rest[1], rest[2]];
+                let block = philox4x32(counter, key);
+                for (word, value) in words.iter_mut().zip(block) {
+                    word[lane] = value;
+                }
             }
+            for pair in [0, 2] {
+                for lane in 0..LANES {
+                    let (a, b) = box_muller(words[pair][lane], words[pair + 1][lane]);
+                    normals[pair][lane] = a;
+                    normals[pair + 1][lane] = b;
+                }
+            }
+            chunk.copy_from_slice(&normals.as_flattened()[..chunk.len()]);
         }
-        chunk.copy_from_slice(&normals.as_flattened()[..chunk.len()]);
     }
 }
 

@@ -13,7 +13,6 @@
 //! function of the position will do there, since the leapfrog is volume-preserving
 //! and reversible with it, and the Metropolis test sees the exact potential.
 
-use multiversion::multiversion;
 use remanent_math::elementary;
 
 use crate::patterns::{Patterns, padded};
@@ -126,14 +125,15 @@ fn ln_cosh(a: f64) -> f64 {
     a.abs() + elementary::ln_1p(elementary::exp(-2.0 * a.abs())) - std::f64::consts::LN_2
 }
 
-/// tanh a and 1 − tanh² a.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn magnetise(a: &[f64], m: &mut [f64], variances: &mut [f64]) {
-    for ((&a, m), variance) in a.iter().zip(m).zip(variances) {
-        let e = elementary::exp(-2.0 * a.abs());
-        let inverse = 1.0 / (1.0 + e);
-        *m = ((1.0 - e) * inverse).copysign(a);
-        *variance = 4.0 * e * inverse * inverse;
+multiversioned! {
+    /// tanh a and 1 − tanh² a.
+    fn magnetise(a: &[f64], m: &mut [f64], variances: &mut [f64]) {
+        for ((&a, m), variance) in a.iter().zip(m).zip(variances) {
+            let e = elementary::exp(-2.0 * a.abs());
+            let inverse = 1.0 / (1.0 + e);
+            *m = ((1.0 - e) * inverse).copysign(a);
+            *variance = 4.0 * e * inverse * inverse;
+        }
     }
 }
 

@@ -17,7 +17,6 @@
 //! In field space both are multiplied by ∂m/∂θ = b σ². h is computed by erfcx in
 //! double precision, exact at arguments of ±40, where a new task begins.
 
-use multiversion::multiversion;
 use remanent_math::elementary;
 
 use crate::patterns::Patterns;
@@ -109,54 +108,53 @@ struct Terms<'a> {
 
 const HAZARDS: usize = 16;
 
-/// −Σ ln Φ(u/√V), in double precision whatever u is.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub(crate) fn total_loss<T: Copy + Into<f64>>(u: &[T], inverse: f64) -> f64 {
-    let mut partial = [0f64; HAZARDS];
-    let (groups, rest) = u.as_chunks::<HAZARDS>();
-    for u in groups {
-        for lane in 0..HAZARDS {
-            let parts = elementary::ln_cdf(u[lane].into() * inverse);
-            partial[lane] -= parts.quadratic + parts.rest;
+multiversioned! {
+    /// −Σ ln Φ(u/√V), in double precision whatever u is.
+    pub(crate) fn total_loss<T: Copy + Into<f64>>(u: &[T], inverse: f64) -> f64 {
+        let mut partial = [0f64; HAZARDS];
+        let (groups, rest) = u.as_chunks::<HAZARDS>();
+        for u in groups {
+            for lane in 0..HAZARDS {
+                let parts = elementary::ln_cdf(u[lane].into() * inverse);
+                partial[lane] -= parts.quadratic + parts.rest;
+            }
         }
-    }
-    let mut total: f64 = partial.iter().sum();
-    for &u in rest {
-        let parts = elementary::ln_cdf(u.into() * inverse);
-        total -= parts.quadratic + parts.rest;
-    }
-    total
-}
-
-/// h at u/√V for every pattern; returns Σ h u.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub(crate) fn hazards(u: &[f32], inverse: f64, hazards: &mut [f32]) -> f64 {
-    let mut partial = [0f64; HAZARDS];
-    let (u, u_rest) = u.as_chunks::<HAZARDS>();
-    let (h, h_rest) = hazards.as_chunks_mut::<HAZARDS>();
-    for (u, h) in u.iter().zip(h) {
-        for lane in 0..HAZARDS {
-            let u = f64::from(u[lane]);
-            let hazard = elementary::ln_cdf(u * inverse).hazard;
-            partial[lane] += hazard * u;
-            h[lane] = hazard as f32;
+        let mut total: f64 = partial.iter().sum();
+        for &u in rest {
+            let parts = elementary::ln_cdf(u.into() * inverse);
+            total -= parts.quadratic + parts.rest;
         }
+        total
     }
-    let mut rest = 0.0;
-    for (&u, h) in u_rest.iter().zip(h_rest) {
-        let hazard = elementary::ln_cdf(f64::from(u) * inverse).hazard;
-        rest += hazard * f64::from(u);
-        *h = hazard as f32;
-    }
-    partial.iter().sum::<f64>() + rest
-}
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn field_gradient(terms: &Terms, gradient: &mut [f32]) {
-    let factor = -terms.scale * terms.inverse;
-    let sites = terms.sums.iter().zip(terms.m).zip(terms.variances);
-    for (((&sum, &m), &variance), g) in sites.zip(gradient) {
-        *g = factor * variance * (sum + m * terms.alignment);
+    /// h at u/√V for every pattern; returns Σ h u.
+    pub(crate) fn hazards(u: &[f32], inverse: f64, hazards: &mut [f32]) -> f64 {
+        let mut partial = [0f64; HAZARDS];
+        let (u, u_rest) = u.as_chunks::<HAZARDS>();
+        let (h, h_rest) = hazards.as_chunks_mut::<HAZARDS>();
+        for (u, h) in u.iter().zip(h) {
+            for lane in 0..HAZARDS {
+                let u = f64::from(u[lane]);
+                let hazard = elementary::ln_cdf(u * inverse).hazard;
+                partial[lane] += hazard * u;
+                h[lane] = hazard as f32;
+            }
+        }
+        let mut rest = 0.0;
+        for (&u, h) in u_rest.iter().zip(h_rest) {
+            let hazard = elementary::ln_cdf(f64::from(u) * inverse).hazard;
+            rest += hazard * f64::from(u);
+            *h = hazard as f32;
+        }
+        partial.iter().sum::<f64>() + rest
+    }
+
+    fn field_gradient(terms: &Terms, gradient: &mut [f32]) {
+        let factor = -terms.scale * terms.inverse;
+        let sites = terms.sums.iter().zip(terms.m).zip(terms.variances);
+        for (((&sum, &m), &variance), g) in sites.zip(gradient) {
+            *g = factor * variance * (sum + m * terms.alignment);
+        }
     }
 }
 
@@ -184,18 +182,19 @@ fn add_pull(student: &Student, pull: Pull, gradient: &mut [f32]) {
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn field_pull(
-    theta: &[f32],
-    variances: &[f32],
-    scale: f32,
-    anchor: &[f32],
-    weight: f32,
-    gradient: &mut [f32],
-) {
-    let sites = theta.iter().zip(variances).zip(anchor);
-    for (((&theta, &variance), &anchor), g) in sites.zip(gradient) {
-        *g += weight * scale * variance * (scale * theta - anchor);
+multiversioned! {
+    fn field_pull(
+        theta: &[f32],
+        variances: &[f32],
+        scale: f32,
+        anchor: &[f32],
+        weight: f32,
+        gradient: &mut [f32],
+    ) {
+        let sites = theta.iter().zip(variances).zip(anchor);
+        for (((&theta, &variance), &anchor), g) in sites.zip(gradient) {
+            *g += weight * scale * variance * (scale * theta - anchor);
+        }
     }
 }
 

@@ -5,7 +5,6 @@
 //! with β = (0.9, 0.999), ε = 1e-8. Weight decay is decoupled (Loshchilov and
 //! Hutter): parameters shrink by lr · wd a step, whatever the optimiser.
 
-use multiversion::multiversion;
 use serde::{Deserialize, Serialize};
 
 use crate::bits;
@@ -79,25 +78,26 @@ const BETA_1: f32 = 0.9;
 const BETA_2: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn momentum_step(
-    momentum: f32,
-    rate: f32,
-    keep: f32,
-    gradient: &[f32],
-    velocity: Option<&mut [f32]>,
-    parameters: &mut [f32],
-) {
-    match velocity {
-        None => {
-            for (p, &g) in parameters.iter_mut().zip(gradient) {
-                *p = *p * keep - rate * g;
+multiversioned! {
+    fn momentum_step(
+        momentum: f32,
+        rate: f32,
+        keep: f32,
+        gradient: &[f32],
+        velocity: Option<&mut [f32]>,
+        parameters: &mut [f32],
+    ) {
+        match velocity {
+            None => {
+                for (p, &g) in parameters.iter_mut().zip(gradient) {
+                    *p = *p * keep - rate * g;
+                }
             }
-        }
-        Some(velocity) => {
-            for ((p, v), &g) in parameters.iter_mut().zip(velocity).zip(gradient) {
-                *v = momentum * *v + g;
-                *p = *p * keep - rate * *v;
+            Some(velocity) => {
+                for ((p, v), &g) in parameters.iter_mut().zip(velocity).zip(gradient) {
+                    *v = momentum * *v + g;
+                    *p = *p * keep - rate * *v;
+                }
             }
         }
     }
@@ -110,19 +110,20 @@ struct Step {
     keep: f32,
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn adam_step(
-    step: &Step,
-    gradient: &[f32],
-    first: &mut [f32],
-    second: &mut [f32],
-    parameters: &mut [f32],
-) {
-    let moments = first.iter_mut().zip(second);
-    for ((p, (first, second)), &g) in parameters.iter_mut().zip(moments).zip(gradient) {
-        *first = BETA_1 * *first + (1.0 - BETA_1) * g;
-        *second = BETA_2 * *second + (1.0 - BETA_2) * (g * g);
-        *p = *p * step.keep - step.rate * *first / (second.sqrt() * step.spread + EPSILON);
+multiversioned! {
+    fn adam_step(
+        step: &Step,
+        gradient: &[f32],
+        first: &mut [f32],
+        second: &mut [f32],
+        parameters: &mut [f32],
+    ) {
+        let moments = first.iter_mut().zip(second);
+        for ((p, (first, second)), &g) in parameters.iter_mut().zip(moments).zip(gradient) {
+            *first = BETA_1 * *first + (1.0 - BETA_1) * g;
+            *second = BETA_2 * *second + (1.0 - BETA_2) * (g * g);
+            *p = *p * step.keep - step.rate * *first / (second.sqrt() * step.spread + EPSILON);
+        }
     }
 }
 

@@ -21,7 +21,6 @@
 //! folded in a fixed way) and there is no fused multiply-add, so every instruction
 //! set gives the same bits.
 
-use multiversion::multiversion;
 use multiversion::target::match_target;
 
 #[cfg(target_arch = "x86_64")]
@@ -172,17 +171,18 @@ fn signed(value: f32, word: u32) -> f32 {
     f32::from_bits(value.to_bits() ^ (word & SIGN))
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn fields(words: &[Words], blocks: usize, chosen: &[u32], m: &[Lanes], u: &mut [f32]) {
-    match_target! {
-        "x86_64+avx512f+avx512dq+avx512vl" => {
-            if chosen.len() < LANES {
-                plain_fields(words, blocks, chosen, m, u);
-            } else {
-                lookup::fields(words, blocks, chosen, m, u);
+multiversioned! {
+    fn fields(words: &[Words], blocks: usize, chosen: &[u32], m: &[Lanes], u: &mut [f32]) {
+        match_target! {
+            "x86_64+avx512f+avx512dq+avx512vl" => {
+                if chosen.len() < LANES {
+                    plain_fields(words, blocks, chosen, m, u);
+                } else {
+                    lookup::fields(words, blocks, chosen, m, u);
+                }
             }
+            _ => plain_fields(words, blocks, chosen, m, u),
         }
-        _ => plain_fields(words, blocks, chosen, m, u),
     }
 }
 
@@ -207,24 +207,25 @@ fn plain_fields(words: &[Words], blocks: usize, chosen: &[u32], m: &[Lanes], u: 
     }
 }
 
-/// Like [`fields`], in double precision.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn exact_fields(words: &[Words], blocks: usize, m: &[[f64; LANES]], u: &mut [f64]) {
-    for (u, row) in u.iter_mut().zip(words.chunks_exact(blocks)) {
-        let mut partial = [[0f64; LANES]; 2];
-        for (groups, words) in m.chunks(GROUPS).zip(row) {
-            let mut words = *words;
-            for groups in groups.as_chunks::<2>().0 {
-                for (sum, group) in partial.iter_mut().zip(groups) {
-                    for lane in 0..LANES {
-                        let sign = u64::from(words[lane] & SIGN) << 32;
-                        sum[lane] += f64::from_bits(group[lane].to_bits() ^ sign);
-                        words[lane] <<= 1;
+multiversioned! {
+    /// Like [`fields`], in double precision.
+    fn exact_fields(words: &[Words], blocks: usize, m: &[[f64; LANES]], u: &mut [f64]) {
+        for (u, row) in u.iter_mut().zip(words.chunks_exact(blocks)) {
+            let mut partial = [[0f64; LANES]; 2];
+            for (groups, words) in m.chunks(GROUPS).zip(row) {
+                let mut words = *words;
+                for groups in groups.as_chunks::<2>().0 {
+                    for (sum, group) in partial.iter_mut().zip(groups) {
+                        for lane in 0..LANES {
+                            let sign = u64::from(words[lane] & SIGN) << 32;
+                            sum[lane] += f64::from_bits(group[lane].to_bits() ^ sign);
+                            words[lane] <<= 1;
+                        }
                     }
                 }
             }
+            *u = partial.as_flattened().iter().sum();
         }
-        *u = partial.as_flattened().iter().sum();
     }
 }
 
@@ -241,11 +242,12 @@ fn fold(mut partial: Lanes) -> f32 {
     partial[0]
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn add_sums(words: &[Words], blocks: usize, chosen: &[u32], h: &[f32], groups: &mut [Lanes]) {
-    match_target! {
-        "x86_64+avx512f+avx512dq+avx512vl" => lookup::add_sums(words, blocks, chosen, h, groups),
-        _ => add_plain_sums(words, blocks, chosen, h, groups),
+multiversioned! {
+    fn add_sums(words: &[Words], blocks: usize, chosen: &[u32], h: &[f32], groups: &mut [Lanes]) {
+        match_target! {
+            "x86_64+avx512f+avx512dq+avx512vl" => lookup::add_sums(words, blocks, chosen, h, groups),
+            _ => add_plain_sums(words, blocks, chosen, h, groups),
+        }
     }
 }
 

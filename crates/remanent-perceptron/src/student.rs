@@ -4,7 +4,6 @@
 //! with b the field scale (the paper's first β; 1 in every published run). In
 //! *magnetisation* space the parameter is m itself, kept inside the open cube.
 
-use multiversion::multiversion;
 use remanent_math::elementary32::tanh_and_variance;
 use serde::{Deserialize, Serialize};
 
@@ -159,10 +158,11 @@ impl Student {
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn magnetise(theta: &[f32], scale: f32, m: &mut [f32], variances: &mut [f32]) {
-    for ((&theta, m), variance) in theta.iter().zip(m).zip(variances) {
-        (*m, *variance) = tanh_and_variance(scale * theta);
+multiversioned! {
+    fn magnetise(theta: &[f32], scale: f32, m: &mut [f32], variances: &mut [f32]) {
+        for ((&theta, m), variance) in theta.iter().zip(m).zip(variances) {
+            (*m, *variance) = tanh_and_variance(scale * theta);
+        }
     }
 }
 
@@ -176,16 +176,17 @@ fn clip(parameters: &mut [f32], magnetisations: &mut [f32], variances: &mut [f32
     }
 }
 
-/// The sum of a padded vector, in a fixed order.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn total(values: &[f32]) -> f32 {
-    let mut partial = [0f32; LANES];
-    for group in values.as_chunks::<LANES>().0 {
-        for lane in 0..LANES {
-            partial[lane] += group[lane];
+multiversioned! {
+    /// The sum of a padded vector, in a fixed order.
+    fn total(values: &[f32]) -> f32 {
+        let mut partial = [0f32; LANES];
+        for group in values.as_chunks::<LANES>().0 {
+            for lane in 0..LANES {
+                partial[lane] += group[lane];
+            }
         }
+        partial.iter().sum()
     }
-    partial.iter().sum()
 }
 
 #[cfg(test)]

@@ -5,8 +5,6 @@
 //! for hundreds of images at once, and ten times as fast for one (`benches/packed.rs`). Whoever has
 //! several processors gives a part of the images to each, with a [`Workspace`] of its own.
 
-use multiversion::multiversion;
-
 use super::bits::{BLOCK, LANES};
 use super::sums::{Lanes, signed_sums};
 use super::{Affine, BinaryNetwork, root_factor};
@@ -134,30 +132,29 @@ fn fill(h: &mut Vec<[f32; BLOCK]>, values: &[f32]) {
     rest.fill(0.0);
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn scale(z: &mut [f32], factor: f32) {
-    for z in z {
-        *z *= factor;
+multiversioned! {
+    fn scale(z: &mut [f32], factor: f32) {
+        for z in z {
+            *z *= factor;
+        }
     }
-}
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn scale_and_shift(z: &mut [f32], factor: f32, affine: &Affine) {
-    for ((z, scale), shift) in z.iter_mut().zip(&affine.scale).zip(&affine.shift) {
-        *z = *z * factor * scale + shift;
+    fn scale_and_shift(z: &mut [f32], factor: f32, affine: &Affine) {
+        for ((z, scale), shift) in z.iter_mut().zip(&affine.scale).zip(&affine.shift) {
+            *z = *z * factor * scale + shift;
+        }
     }
-}
 
-/// z less its mean, over its standard deviation. Both are summed in double precision: z of many
-/// neurons may have a mean that is much larger than its deviation.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn normalise(z: &mut [f32]) {
-    let count = z.len() as f64;
-    let mean = sum_of(z, |z| z) / count;
-    let variance = sum_of(z, |z| (z - mean) * (z - mean)) / count;
-    let factor = (variance + f64::from(NORMALISATION_EPSILON)).sqrt().recip();
-    for z in z {
-        *z = ((f64::from(*z) - mean) * factor) as f32;
+    /// z less its mean, over its standard deviation. Both are summed in double precision: z of many
+    /// neurons may have a mean that is much larger than its deviation.
+    fn normalise(z: &mut [f32]) {
+        let count = z.len() as f64;
+        let mean = sum_of(z, |z| z) / count;
+        let variance = sum_of(z, |z| (z - mean) * (z - mean)) / count;
+        let factor = (variance + f64::from(NORMALISATION_EPSILON)).sqrt().recip();
+        for z in z {
+            *z = ((f64::from(*z) - mean) * factor) as f32;
+        }
     }
 }
 
@@ -177,12 +174,13 @@ fn sum_of(z: &[f32], f: impl Fn(f64) -> f64) -> f64 {
     partial.iter().sum()
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn activate(z: &mut [f32], activation: Activation) {
-    match activation {
-        // A z that is not a number stays it.
-        Activation::Relu => z.iter_mut().for_each(|z| *z = if *z < 0.0 { 0.0 } else { *z }),
-        Activation::Sign => z.iter_mut().for_each(|z| *z = if *z >= 0.0 { 1.0 } else { -1.0 }),
+multiversioned! {
+    fn activate(z: &mut [f32], activation: Activation) {
+        match activation {
+            // A z that is not a number stays it.
+            Activation::Relu => z.iter_mut().for_each(|z| *z = if *z < 0.0 { 0.0 } else { *z }),
+            Activation::Sign => z.iter_mut().for_each(|z| *z = if *z >= 0.0 { 1.0 } else { -1.0 }),
+        }
     }
 }
 

@@ -11,7 +11,6 @@
 //! So every instruction set gives the same bits. Sums within blocks also keep the rounding errors
 //! small: they grow like the number of blocks, not of inputs.
 
-use multiversion::multiversion;
 use multiversion::target::match_target;
 
 use super::bits::{BLOCK, LANES, Words};
@@ -29,14 +28,15 @@ const QUADS: usize = BLOCK / QUAD;
 /// Numbers of a group of outputs.
 pub(super) type Lanes = [f32; LANES];
 
-/// For every output the sum of ±h. `words` has, for every block of inputs, one entry for every
-/// entry of `sums`.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub(super) fn signed_sums(words: &[Words], h: &[[f32; BLOCK]], sums: &mut [Lanes]) {
-    match_target! {
-        "x86_64+avx512f+avx512dq+avx512vl" => avx512::signed_sums(words, h, sums),
-        "x86_64+avx2" => avx2::signed_sums(words, h, sums),
-        _ => plain_sums(words, h, sums),
+multiversioned! {
+    /// For every output the sum of ±h. `words` has, for every block of inputs, one entry for every
+    /// entry of `sums`.
+    pub(super) fn signed_sums(words: &[Words], h: &[[f32; BLOCK]], sums: &mut [Lanes]) {
+        match_target! {
+            "x86_64+avx512f+avx512dq+avx512vl" => avx512::signed_sums(words, h, sums),
+            "x86_64+avx2" => avx2::signed_sums(words, h, sums),
+            _ => plain_sums(words, h, sums),
+        }
     }
 }
 
