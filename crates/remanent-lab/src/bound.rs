@@ -85,10 +85,9 @@ impl Cell for BoundTrial<'_> {
     fn run(&self, context: &mut Context<'_>) -> Result<Vec<BoundRow>, Stopped> {
         let learner = &self.study.learner;
         let world = World::draw(&self.study.simulation.setting, self.trial)?;
-        let trainer = Trainer::new(learner, &world, self.trial);
+        let trainer = Trainer::new(learner, &world, self.trial)?;
         let every = learner.record_every;
-        let (patterns, teacher) = (world.patterns(0), world.teacher(0));
-        let rows = along_training(trainer, patterns, teacher, self.study.kappa, every);
+        let rows = along_training(trainer, self.study.kappa, every)?;
         context.advance(1);
         Ok(rows)
     }

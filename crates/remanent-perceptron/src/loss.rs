@@ -14,15 +14,15 @@
 //! KL = Σ_i [ m_i (a_i − ã_i) − ln cosh a_i + ln cosh ã_i ],    ∂KL/∂m_j = a_j − ã_j
 //! ```
 //!
-//! In field space both are multiplied by ∂m/∂θ = b σ². h is computed by erfcx in
-//! double precision, exact at arguments of ±40, where a new task begins.
+//! In field space both are multiplied by ∂m/∂θ = b σ². h is computed with erfcx in double precision,
+//! which is accurate at the arguments of ±40 that occur at the start of a new task.
 
-use remanent_math::elementary;
+use remanent_math::{elementary, multiversioned};
 
 use crate::patterns::Patterns;
 use crate::student::{Space, Student};
 
-/// What pulls the student towards an earlier distribution.
+/// The KL term of a step.
 #[derive(Clone, Copy, Debug)]
 pub struct Pull<'a> {
     /// The fields artanh m̃ of the anchor.
@@ -31,7 +31,7 @@ pub struct Pull<'a> {
     pub weight: f32,
 }
 
-/// Room for the gradient of one batch, kept between steps.
+/// Buffers for the gradient of a batch, reused between steps.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     u: Vec<f32>,
@@ -41,8 +41,8 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// The gradient of L over the patterns in `chosen`, plus the pull, with
-    /// respect to the student's parameters.
+    /// The gradient of L over the patterns in `chosen`, plus that of the KL term, with respect to
+    /// the student's parameters.
     pub fn gradient(
         &mut self,
         student: &Student,
@@ -96,7 +96,7 @@ pub fn divergence(student: &Student, anchor: &[f32]) -> f64 {
     anchor.iter().enumerate().map(term).sum()
 }
 
-/// What the gradient is combined from.
+/// The terms of the gradient.
 struct Terms<'a> {
     sums: &'a [f32],
     m: &'a [f32],
@@ -109,7 +109,7 @@ struct Terms<'a> {
 const HAZARDS: usize = 16;
 
 multiversioned! {
-    /// −Σ ln Φ(u/√V), in double precision whatever u is.
+    /// −Σ ln Φ(u/√V), in double precision for any type of u.
     pub(crate) fn total_loss<T: Copy + Into<f64>>(u: &[T], inverse: f64) -> f64 {
         let mut partial = [0f64; HAZARDS];
         let (groups, rest) = u.as_chunks::<HAZARDS>();

@@ -86,8 +86,8 @@ impl Trial<'_> {
         context: &mut Context<'_>,
     ) -> Result<TrialRecord, Stopped> {
         let mut trainer = match context.load() {
-            Some(progress) => Trainer::resume(learner, world, self.trial, progress),
-            None => Trainer::new(learner, world, self.trial),
+            Some(progress) => Trainer::resume(learner, world, self.trial, progress)?,
+            None => Trainer::new(learner, world, self.trial)?,
         };
         context.advance(trainer.patterns_seen() as u64);
         while !trainer.is_finished() {
@@ -116,8 +116,8 @@ impl Trial<'_> {
         context: &mut Context<'_>,
     ) -> Result<TrialRecord, Stopped> {
         let mut sampling = match context.load() {
-            Some(progress) => Sampling::resume(learner, world, self.trial, progress),
-            None => Sampling::new(learner, world, self.trial),
+            Some(progress) => Sampling::resume(learner, world, self.trial, progress)?,
+            None => Sampling::new(learner, world, self.trial)?,
         };
         context.advance(sampling.patterns_seen() as u64);
         while !sampling.is_finished() {
