@@ -45,7 +45,7 @@ pub fn numbers(v: __m512) -> [f32; LANES] {
 /// bit 1 for −c and bit 0 for −d.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
-pub fn signed_sums([a, b, c, d]: [f32; 4]) -> __m512 {
+pub fn sums_of_four([a, b, c, d]: [f32; 4]) -> __m512 {
     let index = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     let sign = _mm512_set1_ps(-0.0);
     let a_sign = _mm512_and_ps(_mm512_castsi512_ps(_mm512_slli_epi32::<28>(index)), sign);

@@ -21,7 +21,8 @@ use crate::architecture::{Architecture, Normalisation};
 use crate::parameters::ParameterError;
 use bits::Bits;
 
-pub use forward::{Workspace, softmax};
+pub use crate::softmax::softmax;
+pub use forward::Workspace;
 
 /// What cannot be made a network of.
 #[derive(Clone, Debug, Error, PartialEq)]

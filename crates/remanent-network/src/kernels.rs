@@ -1,21 +1,18 @@
-//! The passes over the weights that follow the products of a step, each over a
-//! piece of a layer that is small enough to stay in the nearest cache.
+//! Element-wise passes over a piece of a layer that is small enough to stay in the nearest cache.
 //!
-//! A step is a chain of these: gradient from the two products, regularisers
-//! added, optimiser, and the moments of the new weights. Each is one loop
-//! without branches, compiled for the instruction sets below and chosen at run
-//! time; none fuses a product and a sum, so that all give the same bits.
-
+//! A step is a sequence of these: gradient from the two products, regularisers, optimiser, and the
+//! moments of the new weights. Each is one loop without branches or fused multiply-add, so every
+//! instruction set gives the same bits.
 //!
-//! Products of tiny numbers become subnormal, and a processor takes a hundred
-//! times longer for these. What is too small to matter is therefore set to zero
-//! where it first appears.
+//! Arithmetic with subnormal numbers is about a hundred times slower. Negligible values are
+//! therefore set to zero where they first appear.
 
 use remanent_math::elementary32::tanh_and_variance;
+use remanent_math::multiversioned;
 
-/// Variances and gradients below are zero. A gradient of this size moves a weight by less than
-/// 1e-10 of the learning rate, for the ε of Adam is 1e-8.
-const NOTHING: f32 = 1e-18;
+/// Variances and gradients below this are set to zero. With Adam's ε = 1e-8, a gradient of this size
+/// moves a weight by less than 1e-10 of the learning rate.
+pub const NEGLIGIBLE: f32 = 1e-18;
 
 multiversioned! {
     /// θ as a measure of ±1: its mean μ = tanh βθ and variance σ² = 1 − μ².
@@ -23,19 +20,20 @@ multiversioned! {
         for ((&t, mean), variance) in theta.iter().zip(mean).zip(variance) {
             let (m, s) = tanh_and_variance(beta * t);
             *mean = m;
-            *variance = if s < NOTHING { 0.0 } else { s };
+            *variance = if s < NEGLIGIBLE { 0.0 } else { s };
         }
     }
 
     /// θ as a binary weight: sign θ, and +1 at zero.
     pub fn signs(theta: &[f32], weight: &mut [f32]) {
         for (&t, weight) in theta.iter().zip(weight) {
-            // Not a comparison alone: a NaN stays one, and is found.
+            // NaN propagates, so that divergence is detected.
             *weight = if t < 0.0 { -1.0 } else { t * 0.0 + 1.0 };
         }
     }
 
-    /// g ← β σ² (g − μ g_v): from the gradients by mean and variance of the preactivations to that by θ.
+    /// g ← β σ² (g − μ g_v): from the gradients by mean and variance of the preactivations to that
+    /// by θ.
     pub fn field_gradient(
         beta: f32,
         mean: &[f32],
@@ -83,37 +81,6 @@ multiversioned! {
             *g += c * (fisher * t - pull);
         }
     }
-}
-
-/// The numbers of one Adam step.
-#[derive(Clone, Copy, Debug)]
-pub struct AdamStep {
-    /// Learning rate over 1 − b_1^t.
-    pub rate: f32,
-    /// 1/√(1 − b_2^t).
-    pub spread: f32,
-    /// b_1.
-    pub b1: f32,
-    /// b_2.
-    pub b2: f32,
-    /// ε.
-    pub epsilon: f32,
-}
-
-multiversioned! {
-    /// g ← the step of Adam (Kingma and Ba), rate included; the moments are advanced.
-    pub fn adam(step: &AdamStep, first: &mut [f32], second: &mut [f32], g: &mut [f32]) {
-        let AdamStep { rate, spread, b1, b2, epsilon } = *step;
-        for ((g, m), v) in g.iter_mut().zip(first).zip(second) {
-            let gradient = if g.abs() < NOTHING { 0.0 } else { *g };
-            let mean = b1 * *m + (1.0 - b1) * gradient;
-            let square = b2 * *v + (1.0 - b2) * (gradient * gradient);
-            // Without a gradient the moments decay, step by step.
-            *m = if mean.abs() < NOTHING { 0.0 } else { mean };
-            *v = if square < NOTHING * NOTHING { 0.0 } else { square };
-            *g = rate * *m / (v.sqrt() * spread + epsilon);
-        }
-    }
 
     /// g ← c g.
     pub fn scale(c: f32, g: &mut [f32]) {
@@ -122,7 +89,7 @@ multiversioned! {
         }
     }
 
-    /// step ← step (1 − tanh² mθ) where the step would shrink |θ|: metaplasticity. θ − step is next.
+    /// Metaplasticity: step ← step (1 − tanh² mθ) where θ − step would shrink |θ|.
     pub fn consolidate(m: f32, theta: &[f32], step: &mut [f32]) {
         for (step, &t) in step.iter_mut().zip(theta) {
             let factor = tanh_and_variance(m * t).1;
@@ -139,15 +106,16 @@ multiversioned! {
         }
     }
 
-    /// kept ← −β² σ² step: the gradient of the divergence from the step before, where θ moved by −step.
+    /// kept ← −β² σ² step: the gradient of the divergence from the previous step, in which θ moved by
+    /// −step.
     pub fn keep(beta: f32, variance: &[f32], step: &[f32], kept: &mut [f32]) {
         for ((kept, &s), &step) in kept.iter_mut().zip(variance).zip(step) {
             *kept = -(beta * beta) * s * step;
         }
     }
 
-    /// From mean m and variance V of the preactivations and noise ε: z = m + ε √V in the place of m,
-    /// and ε/√V in the place of ε (zero where V is zero).
+    /// From mean m and variance V of the preactivations and noise ε: m ← m + ε √V and ε ← ε/√V (zero
+    /// where V is zero).
     pub fn perturb(mean: &mut [f32], variance: &[f32], noise: &mut [f32]) {
         for ((z, &v), e) in mean.iter_mut().zip(variance).zip(noise) {
             let deviation = v.sqrt();
@@ -156,7 +124,7 @@ multiversioned! {
         }
     }
 
-    /// h ← max(0, h); a NaN stays one.
+    /// h ← max(0, h); NaN propagates.
     pub fn rectify(h: &mut [f32]) {
         for h in h {
             *h = if *h < 0.0 { 0.0 } else { *h };

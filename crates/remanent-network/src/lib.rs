@@ -11,7 +11,7 @@
 //! ```
 //! use remanent_data::sources::Cache;
 //! use remanent_data::stream::StreamSpec;
-//! use remanent_network::course::{Course, Event};
+//! use remanent_network::course::{Course, CourseSpec, Event};
 //! use remanent_network::learner::{Learner, Parameters};
 //! use remanent_network::metrics::scores;
 //! use remanent_network::predictor::{Predictor, predict, test_stream};
@@ -22,12 +22,18 @@
 //! let test: Vec<_> = tasks.iter().map(|task| task.test()).collect();
 //!
 //! let parameters = Parameters { hidden: vec![64], ..Parameters::of(Learner::Vcl) };
-//! parameters.check(2, 2 * 3)?;
-//! let mut course = Course::new(&parameters, &train, &[3], stream.classes(), 1, 0);
+//! let mut course = Course::new(CourseSpec {
+//!     parameters: &parameters,
+//!     tasks: &train,
+//!     epochs: &[3],
+//!     classes: stream.classes(),
+//!     seed: 1,
+//!     trial: 0,
+//! })?;
 //! while course.advance()? != Event::End {}
 //!
 //! let answers =
-//!     predict(&course.trainer.network, &test, Predictor::Hard, 1, test_stream(1, 0, 6));
+//!     predict(course.network(), &test, Predictor::Hard, 1, test_stream(1, 0, 6));
 //! assert!(scores(&answers[1], &test[1]).accuracy > 0.5);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -35,22 +41,21 @@
 mod checkpoint;
 mod fisher;
 mod kernels;
+mod normalisation;
 mod purposes;
+mod softmax;
 
 pub mod architecture;
-pub mod archive;
 pub mod binary;
 pub mod course;
 pub mod learner;
 pub mod metrics;
 pub mod model;
 pub mod network;
-pub mod normalisation;
 pub mod parameters;
 pub mod pass;
 pub mod predictor;
 pub mod product;
-pub mod protobuf;
 pub mod schedule;
 pub mod tensors;
 pub mod trainer;

@@ -16,6 +16,7 @@ use crate::kernels;
 use crate::network::{Network, Weights};
 use crate::normalisation::{BatchNorm, layer_backward, layer_forward};
 use crate::product::{Matrix, multiply};
+use crate::softmax::Softmax;
 
 /// Gives the noise ε of layer l, a number for each neuron and sample.
 pub type Noise<'a> = &'a mut dyn FnMut(usize, &mut [f32]);
@@ -224,12 +225,11 @@ impl Pass {
         self.by_log_scale = 0.0;
         for (b, &label) in labels.iter().enumerate() {
             let logit = |j: usize| scale * trace.h[j * batch + b];
-            let top = (0..classes).map(logit).fold(f32::NEG_INFINITY, f32::max);
-            let total: f32 = (0..classes).map(|j| (logit(j) - top).exp()).sum();
-            loss += f64::from(total.ln() + top - logit(usize::from(label)));
+            let softmax = Softmax::of(classes, logit);
+            loss += f64::from(softmax.total.ln() + softmax.largest - logit(usize::from(label)));
             for j in 0..classes {
                 let target = f32::from(u8::from(j == usize::from(label)));
-                let k = (logit(j) - top).exp() / total - target;
+                let k = softmax.exponential(logit(j)) / softmax.total - target;
                 self.by_log_scale += k * logit(j);
                 trace.k[j * batch + b] = scale * k;
             }

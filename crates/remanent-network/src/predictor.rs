@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::network::{Network, Weights};
 use crate::pass::{Pass, normal_noise};
 use crate::purposes;
+use crate::softmax::Softmax;
 
 /// How a network is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -127,10 +128,9 @@ fn add_softmax(logits: &[f32], batch: usize, share: f32, values: &mut [f32]) {
     let classes = logits.len() / batch;
     for (b, values) in values.chunks_exact_mut(classes).enumerate() {
         let logit = |j: usize| logits[j * batch + b];
-        let top = (0..classes).map(logit).fold(f32::NEG_INFINITY, f32::max);
-        let total: f32 = (0..classes).map(|j| (logit(j) - top).exp()).sum();
+        let softmax = Softmax::of(classes, logit);
         for (j, value) in values.iter_mut().enumerate() {
-            *value += share * (logit(j) - top).exp() / total;
+            *value += share * softmax.exponential(logit(j)) / softmax.total;
         }
     }
 }

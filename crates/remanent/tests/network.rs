@@ -203,7 +203,7 @@ fn own_images_need_no_labels() {
     assert_eq!(found["predictions"].as_array().unwrap().len(), 5);
     assert!(found["predictions"][0].get("label").is_none());
 
-    let mut archive = remanent_network::archive::Archive::new();
+    let mut archive = remanent_formats::npz::Archive::new();
     archive.array("x", &[5, 64], images).unwrap();
     archive.array("y", &[5], (0..5).map(|i| i64::from(view.label(i)))).unwrap();
     fs::write(path.join("own.npz"), archive.finish().unwrap()).unwrap();

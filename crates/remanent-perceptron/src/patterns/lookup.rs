@@ -11,7 +11,7 @@
 use std::arch::x86_64::*;
 use std::cell::Cell;
 
-use remanent_math::avx512::{load, load_words, numbers, signed_sums};
+use remanent_math::avx512::{load, load_words, numbers, sums_of_four};
 
 use super::{GROUPS, LANES, Lanes, QUAD, Words};
 
@@ -127,7 +127,7 @@ pub(super) fn add_sums(
     for (h, place) in h.chunks(QUAD).zip(tables.iter_mut()) {
         let mut quad = [0.0; QUAD];
         quad[..h.len()].copy_from_slice(h);
-        *place = signed_sums(quad);
+        *place = sums_of_four(quad);
     }
     for (block, groups) in groups.chunks_mut(GROUPS).enumerate() {
         match groups.len().div_ceil(QUAD) {

@@ -23,7 +23,7 @@ use remanent_lab::theory::Query;
 use remanent_lab::training::{self, Training};
 use remanent_lab::{Cell, Context, Stopped, Store, Watcher, config, sealed};
 use remanent_network::architecture::{Activation, Architecture, Normalisation};
-use remanent_network::archive::Archive;
+use remanent_formats::npz::Archive;
 use remanent_network::binary::BinaryNetwork;
 use remanent_network::model;
 use remanent_network::network::{Network, Weights};
