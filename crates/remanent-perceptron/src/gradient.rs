@@ -111,7 +111,7 @@ impl GradientLearner {
     }
 
     /// Epochs of a task.
-    pub(crate) fn epochs_of(&self, task: usize) -> usize {
+    pub fn epochs_of(&self, task: usize) -> usize {
         nth(&self.epochs, task)
     }
 

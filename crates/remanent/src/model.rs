@@ -62,7 +62,7 @@ impl Model {
     /// Widths and functions.
     pub fn architecture(&self) -> &Architecture {
         match self {
-            Self::Trained { network, .. } => &network.architecture,
+            Self::Trained { network, .. } => network.architecture(),
             Self::Packed(network) => network.architecture(),
         }
     }

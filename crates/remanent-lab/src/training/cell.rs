@@ -5,7 +5,7 @@ use std::path::Path;
 
 use cpu_time::ThreadTime;
 use remanent_data::dataset::View;
-use remanent_network::course::{Course, Event};
+use remanent_network::course::{Course, CourseSpec, Event};
 use remanent_network::learner::Learner;
 use remanent_network::metrics;
 use remanent_network::model;
@@ -105,11 +105,11 @@ impl Cell for Trial<'_> {
             .map(|task| self.training.test_view(task))
             .collect::<Result<_, _>>()
             .map_err(|error| failed(&error))?;
-        let mut run = Run::begin(self, &train, &test, context);
-        context.advance(run.course.trainer.steps);
+        let mut run = Run::begin(self, &train, &test, context)?;
+        context.advance(run.course.trainer().steps());
         run.complete(context)?;
         if let Some(path) = context.model() {
-            model::write(path, &run.course.trainer.network, &self.key())?;
+            model::write(path, run.course.network(), &self.key())?;
         }
         Ok(run.record)
     }
@@ -131,19 +131,19 @@ impl<'a> Run<'a> {
         train: &[View<'a>],
         test: &'a [View<'a>],
         context: &mut Context<'_>,
-    ) -> Self {
+    ) -> Result<Self, Stopped> {
         let Trial { training, material, seed, trial: number } = trial;
         let start = || {
-            Course::new(
-                &training.parameters,
-                train,
-                &training.epochs,
-                material.classes(),
-                *seed,
-                *number,
-            )
+            Course::new(CourseSpec {
+                parameters: &training.parameters,
+                tasks: train,
+                epochs: &training.epochs,
+                classes: material.classes(),
+                seed: *seed,
+                trial: *number,
+            })
         };
-        let mut course = start();
+        let mut course = start()?;
         if let Some((state, arrays)) = context.load_arrays() {
             let state = State::deserialize(state).map_err(|error| error.to_string());
             let restored = state.and_then(|state| {
@@ -152,22 +152,22 @@ impl<'a> Run<'a> {
                 Ok((state.record, signs))
             });
             match restored {
-                Ok((record, signs)) => return Self { trial, course, test, record, signs },
+                Ok((record, signs)) => return Ok(Self { trial, course, test, record, signs }),
                 Err(reason) => {
                     context.refuse(&reason);
-                    course = start();
+                    course = start()?;
                 }
             }
         }
-        let signs = Signs::of(&course.trainer.network);
+        let signs = Signs::of(course.network());
         let record = TrialRecord { instructions: instructions().into(), ..Default::default() };
-        Self { trial, course, test, record, signs }
+        Ok(Self { trial, course, test, record, signs })
     }
 
     fn complete(&mut self, context: &mut Context<'_>) -> Result<(), Stopped> {
         if self.record.initial.scores.is_empty() && !context.is_probe() {
             let beta = self.trial.training.parameters.beta.at(0, 0, self.course.epochs()) as f32;
-            self.course.trainer.network.set_beta(beta);
+            self.course.set_beta(beta);
             self.record.initial = self.measure(0, context)?;
         }
         loop {
@@ -182,7 +182,7 @@ impl<'a> Run<'a> {
                 Event::Epoch | Event::Phase => self.end_epoch(before.as_deref()),
             }
             context.advance(1);
-            self.record.steps = self.course.trainer.steps;
+            self.record.steps = self.course.trainer().steps();
             if event == Event::Phase || context.due() {
                 self.save(context)?;
             }
@@ -191,9 +191,9 @@ impl<'a> Run<'a> {
 
     /// θ before the step, if that is the last of an epoch.
     fn before_last_step(&self) -> Option<Vec<Vec<f32>>> {
-        let network = &self.course.trainer.network;
-        let wanted = self.course.is_at_last_step() && network.weights == Weights::Field;
-        wanted.then(|| network.layers.iter().map(|layer| layer.theta.clone()).collect())
+        let network = self.course.network();
+        let wanted = self.course.is_at_last_step() && network.weights() == Weights::Field;
+        wanted.then(|| network.layers().iter().map(|layer| layer.theta().to_vec()).collect())
     }
 
     fn report(&self, error: &Diverged, context: &Context<'_>) -> Stopped {
@@ -207,17 +207,17 @@ impl<'a> Run<'a> {
 
     /// Adds the row of an epoch, still without accuracies.
     fn end_epoch(&mut self, before: Option<&[Vec<f32>]>) {
-        let network = &self.course.trainer.network;
+        let network = self.course.network();
         let signs = Signs::of(network);
-        let (sum, count) = self.course.epoch_loss;
+        let (sum, count) = self.course.epoch_loss();
         let (divergence, divergence_by_variance) =
             before.map_or((0.0, Vec::new()), |before| divergence(network, before));
         self.record.epochs.push(EpochRow {
             epoch: self.course.epochs_done(),
-            task: self.course.position.phase + 1,
-            beta: f64::from(network.beta),
+            task: self.course.position().phase + 1,
+            beta: f64::from(network.beta()),
             loss: sum / count as f64,
-            output_scale: f64::from(network.log_scale.exp()),
+            output_scale: f64::from(network.log_scale().exp()),
             uncertainty: network.uncertainty(),
             flip_ratio: signs.differences(&self.signs, network),
             divergence,
@@ -231,7 +231,7 @@ impl<'a> Run<'a> {
     fn catch_up(&mut self, context: &mut Context<'_>) -> Result<(), Stopped> {
         let Some(row) = self.record.epochs.last() else { return Ok(()) };
         let (epoch, phase) = (row.epoch, row.task - 1);
-        let ended = self.course.position.phase == phase && self.course.is_at_end_of_phase();
+        let ended = self.course.position().phase == phase && self.course.is_at_end_of_phase();
         if ended && self.record.ends.len() == phase {
             let end = self.measure(epoch, context)?;
             let seen = self.seen(phase);
@@ -279,7 +279,7 @@ impl<'a> Run<'a> {
                 && views.len() > self.test.len()
             {
                 let seen =
-                    if epoch == 0 { known.len() } else { self.seen(self.course.position.phase) };
+                    if epoch == 0 { known.len() } else { self.seen(self.course.position().phase) };
                 let inside: Vec<f64> =
                     known[..seen].iter().flat_map(|answers| answers.confidences()).collect();
                 let area = metrics::auc(&inside, &unknown.confidences());
@@ -305,7 +305,7 @@ impl<'a> Run<'a> {
         views: &[View<'_>],
         epoch: usize,
     ) -> Vec<remanent_network::predictor::Probabilities> {
-        let network = &self.course.trainer.network;
+        let network = self.course.network();
         let stream = test_stream(self.trial.seed, self.trial.trial, epoch);
         predict(network, views, predictor, self.trial.training.draws, stream)
     }

@@ -43,7 +43,8 @@ mod tests {
         for activation in examples::ACTIVATIONS {
             for normalisation in examples::NORMALISATIONS {
                 let architecture = examples::architecture(&[64, 31, 10], activation, normalisation);
-                let mut network = Network::random(&architecture, Weights::Field, 1.0, 3, 0);
+                let mut network =
+                    Network::random(&architecture, Weights::Field, 1.0, 3, 0).unwrap();
                 network.log_scale = 0.3;
                 for norm in &mut network.batch_norms {
                     norm.gain.iter_mut().enumerate().for_each(|(j, g)| *g = 0.1 * j as f32 - 0.5);
@@ -74,7 +75,7 @@ mod tests {
     fn what_is_not_a_number_is_refused() {
         let none = examples::NORMALISATIONS[0];
         let architecture = examples::architecture(&[4, 2], examples::ACTIVATIONS[0], none);
-        let mut network = Network::random(&architecture, Weights::Sign, 1.0, 3, 0);
+        let mut network = Network::random(&architecture, Weights::Sign, 1.0, 3, 0).unwrap();
         network.layers[0].theta[5] = f32::NAN;
         let error = BinaryNetwork::hard(&network).unwrap_err();
         assert_eq!(error, NetworkError::NotANumber { layer: 0, input: 2, output: 1 });

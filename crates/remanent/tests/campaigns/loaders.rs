@@ -247,7 +247,7 @@ fn thetas(architecture: &Architecture) -> Vec<Vec<f32>> {
 
 fn network() -> Network {
     let architecture = architecture(Normalisation::Batch);
-    Network::new(&architecture, Weights::Field, thetas(&architecture))
+    Network::new(&architecture, Weights::Field, thetas(&architecture)).unwrap()
 }
 
 fn model_example(folder: &Path) -> Vec<u8> {
