@@ -15,12 +15,12 @@
 
 use crate::{elementary, multiversioned};
 
-/// A place where the integrand varies on a scale of its own.
+/// A region where the integrand varies on a smaller scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cluster {
-    /// Where it is.
+    /// The centre.
     pub centre: f64,
-    /// How far it extends.
+    /// The extent.
     pub scale: f64,
     /// How many times denser than usual its nodes are: `step · scale / strength` apart.
     pub strength: f64,
@@ -35,7 +35,7 @@ pub struct Nodes {
     pub weights: Vec<f64>,
 }
 
-/// How the nodes of a grid are spread.
+/// The distribution of the nodes of a grid.
 #[derive(Clone, Copy, Debug)]
 pub struct Spread<'a> {
     /// Largest distance between nodes.

@@ -85,3 +85,7 @@ macro_rules! multiversioned {
         $function
     )* };
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

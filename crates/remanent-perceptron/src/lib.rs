@@ -75,3 +75,7 @@ pub mod randomness;
 mod sampler;
 pub mod student;
 pub mod world;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -280,6 +280,36 @@ mod tests {
         assert!((h_at(-40.0) - 40.024_968_8).abs() < 1e-5);
     }
 
+    /// This function is compiled for the baseline of the target, the kernels for the processor at
+    /// hand: they would differ if a product and a sum were fused, or if the order of additions
+    /// depended on the width of registers.
+    #[test]
+    fn every_instruction_set_gives_the_same_bits() {
+        for count in [1, 15, 16, 17, 100, 1037] {
+            let u: Vec<f32> = (0..count).map(|i| 40.0 * (i as f32 * 0.7).sin()).collect();
+            let inverse = 0.37;
+            let mut h = vec![0.0; count];
+            let aligned = hazards(&u, inverse, &mut h);
+            let (mut losses, mut products) = ([0f64; HAZARDS], [0f64; HAZARDS]);
+            let (mut loss_rest, mut product_rest) = (Vec::new(), 0.0);
+            for (i, &u) in u.iter().enumerate() {
+                let parts = elementary::ln_cdf(f64::from(u) * inverse);
+                assert_eq!(h[i].to_bits(), (parts.hazard as f32).to_bits());
+                if i < count / HAZARDS * HAZARDS {
+                    losses[i % HAZARDS] -= parts.quadratic + parts.rest;
+                    products[i % HAZARDS] += parts.hazard * f64::from(u);
+                } else {
+                    loss_rest.push(parts.quadratic + parts.rest);
+                    product_rest += parts.hazard * f64::from(u);
+                }
+            }
+            let loss = loss_rest.iter().fold(losses.iter().sum(), |sum: f64, term| sum - term);
+            assert_eq!(total_loss(&u, inverse).to_bits(), loss.to_bits(), "{count}");
+            let product = products.iter().sum::<f64>() + product_rest;
+            assert_eq!(aligned.to_bits(), product.to_bits(), "{count}");
+        }
+    }
+
     fn h_at(u: f32) -> f64 {
         let mut h = [0.0];
         hazards(&[u], 1.0, &mut h);

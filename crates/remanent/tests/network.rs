@@ -390,11 +390,11 @@ fn damage_is_told_and_not_believed() {
         ("empty.safetensors", &[], "cut short"),
         ("newer.safetensors", &newer, "format 9"),
         ("foreign.safetensors", b"\x02\0\0\0\0\0\0\0{}", "not written by remanent"),
-        ("text.safetensors", b"something else altogether", "no safetensors file"),
+        ("text.safetensors", b"something else altogether", "not a safetensors file"),
         ("damaged.rbin", &packed_damaged, "checksum"),
         ("short.rbin", &packed[..packed.len() - 7], "cut short"),
         ("newer.rbin", &packed_newer, "format 9"),
-        ("text.rbin", b"something else altogether", "no packed network"),
+        ("text.rbin", b"something else altogether", "not a packed network"),
     ] {
         fs::write(path.join(name), bytes).unwrap();
         for arguments in [

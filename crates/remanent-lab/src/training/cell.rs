@@ -11,6 +11,7 @@ use remanent_network::metrics;
 use remanent_network::model;
 use remanent_network::network::Weights;
 use remanent_network::predictor::{Predictor, predict, test_stream};
+use remanent_network::product::instructions;
 use remanent_network::trainer::Diverged;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -320,18 +321,4 @@ impl<'a> Run<'a> {
         let state = State { course, record: self.record.clone(), signs: self.signs.to_hex() };
         context.save_arrays(&json!(state), &arrays)
     }
-}
-
-/// The instruction set that products of matrices use here.
-fn instructions() -> &'static str {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if std::arch::is_x86_feature_detected!("avx512f") {
-            return "avx512";
-        }
-        if std::arch::is_x86_feature_detected!("fma") {
-            return "avx2";
-        }
-    }
-    std::env::consts::ARCH
 }

@@ -1,12 +1,12 @@
-//! From a network in training to the binary network that is used.
+//! Conversion of a trained network to a packed one.
 
 use super::{Affine, BinaryNetwork, NetworkError};
 use crate::network::{Layer, Network};
 
 impl BinaryNetwork {
-    /// The binary network of the most probable weights, sign θ: what
-    /// [`Predictor::Hard`](crate::predictor::Predictor::Hard) asks. Batch normalisation becomes what
-    /// it is at test time, a scale and a shift for each neuron.
+    /// The binary network of the most probable weights, sign θ, as used by
+    /// [`Predictor::Hard`](crate::predictor::Predictor::Hard). Batch normalisation becomes a scale and
+    /// a shift for each neuron.
     pub fn hard(network: &Network) -> Result<Self, NetworkError> {
         let weights: Vec<&[f32]> = network.layers.iter().map(binary_weights).collect();
         let affine = network.batch_norms.iter().map(|norm| {
@@ -18,7 +18,7 @@ impl BinaryNetwork {
     }
 }
 
-/// Numbers with the signs of the weights: a network that was made for answers has no θ.
+/// Numbers with the signs of the weights: a network made for prediction only has no θ.
 fn binary_weights(layer: &Layer) -> &[f32] {
     if layer.theta.is_empty() { &layer.mean } else { &layer.theta }
 }

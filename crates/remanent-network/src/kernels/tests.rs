@@ -1,5 +1,5 @@
 //! Every kernel against its formula in double precision; and the same bits from whole vectors, from
-//! single numbers and from plain code for any processor.
+//! single numbers and from code compiled for the baseline of the target.
 
 use remanent_math::adam::{AdamStep, advance as adam};
 use remanent_math::philox::Stream;
