@@ -78,20 +78,7 @@ impl Newton {
             if norm <= self.tolerance {
                 return ended(x, norm, j, Outcome::Converged);
             }
-            let improved = solve(j, r).and_then(|s| {
-                let mut factor = -(self.max_step / max_norm(&s)).min(1.0);
-                (0..6)
-                    .find_map(|_| {
-                        let candidate = axpy(&x, factor, &s);
-                        let found = f(&candidate)
-                            .map(|rc| (candidate, rc, max_norm(&rc)))
-                            .filter(|(.., n)| *n < 0.95 * norm);
-                        factor *= 0.35;
-                        // With an old Jacobian, recompute it instead of searching along the step.
-                        if found.is_none() && !fresh { Some(None) } else { found.map(Some) }
-                    })
-                    .flatten()
-            });
+            let improved = solve(j, r).and_then(|step| self.search(f, &x, &step, norm, fresh));
             match improved {
                 Some((xc, rc, nc)) => {
                     let step = axpy(&xc, -1.0, &x);
@@ -123,6 +110,28 @@ impl Newton {
         let outcome =
             if norm <= self.acceptable { Outcome::Converged } else { Outcome::MaxIterations };
         ended(x, norm, j, outcome)
+    }
+
+    /// The first point along `step` with a clearly smaller residual: the point, its residuals and
+    /// their norm. With an old Jacobian only the full step is tried.
+    fn search<const N: usize>(
+        &self,
+        f: &mut dyn FnMut(&[f64; N]) -> Option<[f64; N]>,
+        x: &[f64; N],
+        step: &[f64; N],
+        norm: f64,
+        fresh: bool,
+    ) -> Option<([f64; N], [f64; N], f64)> {
+        let mut factor = -(self.max_step / max_norm(step)).min(1.0);
+        for _ in 0..if fresh { 6 } else { 1 } {
+            let candidate = axpy(x, factor, step);
+            let found = f(&candidate).map(|r| (candidate, r, max_norm(&r)));
+            if let Some(found) = found.filter(|(.., n)| *n < 0.95 * norm) {
+                return Some(found);
+            }
+            factor *= 0.35;
+        }
+        None
     }
 }
 
