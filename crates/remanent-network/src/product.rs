@@ -1,11 +1,12 @@
-//! The matrix product, checked and then handed to the `gemm` crate.
+//! The matrix product, checked and then handed to the single-precision part of the `gemm` crate.
 //!
 //! Everything a network holds for a batch is stored neuron by neuron: an array
 //! of N × B numbers, the B samples of a neuron side by side. With weights
 //! stored as N_l × N_{l+1}, all six products of a layer then run at the
 //! library's full rate, with no transposed copy of the weights.
 
-use gemm::Parallelism;
+use gemm_common::Parallelism;
+use gemm_f32::gemm::f32::get_gemm_fn;
 
 /// A matrix laid over a slice.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +56,7 @@ pub fn multiply(out: &mut [f32], scale: f32, a: Matrix<'_>, b: Matrix<'_>) {
     // `b` hold exactly rows × columns numbers by construction, with strides that step through
     // each of them once.
     unsafe {
-        gemm::gemm(
+        get_gemm_fn()(
             b.columns,
             a.rows,
             a.columns,
