@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
 use clap::Args;
@@ -107,7 +107,7 @@ impl Reproduce {
             title: "Statistical mechanics of continual learning, reproduced".into(),
             quick: self.quick,
             version: env!("CARGO_PKG_VERSION").into(),
-            date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+            date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string()[..10].into(),
             command: self.command(),
             wall_seconds: start.elapsed().as_secs_f64(),
             machine,
