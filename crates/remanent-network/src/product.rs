@@ -1,10 +1,11 @@
-//! The matrix product: checked, then computed by the `gemm` crate.
+//! The matrix product: checked, then computed by the single-precision part of the `gemm` crate.
 //!
 //! The activations of a batch are stored neuron by neuron: N × B numbers, the B samples of a neuron
 //! side by side. With weights stored as N_l × N_{l+1}, all six products of a layer run at the
 //! library's full speed, without a transposed copy of the weights.
 
-use gemm::Parallelism;
+use gemm_common::Parallelism;
+use gemm_f32::gemm::f32::get_gemm_fn;
 
 /// A matrix view of a slice.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +55,7 @@ pub fn multiply(out: &mut [f32], scale: f32, a: Matrix<'_>, b: Matrix<'_>) {
     // `b` hold exactly rows × columns numbers by construction, with strides that step through
     // each of them once.
     unsafe {
-        gemm::gemm(
+        get_gemm_fn()(
             b.columns,
             a.rows,
             a.columns,

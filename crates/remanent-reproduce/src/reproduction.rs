@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use remanent_data::sources::Cache;
 use remanent_lab::bound::BoundStudy;
@@ -194,7 +194,7 @@ impl Reproduction {
             title: "Statistical mechanics of continual learning, reproduced".into(),
             quick: self.request.quick,
             version: env!("CARGO_PKG_VERSION").into(),
-            date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+            date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string()[..10].into(),
             command: self.request.command(),
             wall_seconds: start.elapsed().as_secs_f64(),
             machine: Machine::detect(rayon::current_num_threads()),
