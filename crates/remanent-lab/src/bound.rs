@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use toml::Table as Config;
 
-use crate::experiment::{Detail, Error, Experiment, Finished, NoView, Note, Report, Resources};
+use crate::experiment::{Computed, Detail, Error, Experiment, NoView, Note, Report, Resources};
 use crate::options::Options;
 use crate::plan::PlanError;
 use crate::simulation::{BoundOptions, SettingError, Simulation};
@@ -124,15 +124,15 @@ impl Experiment for BoundStudy {
         json!({"seed": seed, "study": cases[0].key()})
     }
 
-    fn report(run: Finished<'_, Self>, _view: &NoView) -> Result<BoundReport, Error> {
+    fn report(run: Computed<'_, Self>, _view: &NoView) -> Result<BoundReport, Error> {
         let plan = &run.prepared.plan;
         Ok(BoundReport {
             config: run.prepared.cases[0].key(),
             seed: plan.seed,
             seeds: plan.seeds,
             title: plan.title.clone(),
-            rows: summarise(&run.records).unwrap_or_default(),
-            seconds: run.seconds.iter().copied().sum(),
+            rows: summarise(&run.cells.records).unwrap_or_default(),
+            seconds: run.cells.seconds.iter().copied().sum(),
         })
     }
 }

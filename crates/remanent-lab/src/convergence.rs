@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use toml::Table as Config;
 
-use crate::experiment::{Detail, Error, Experiment, Finished, NoView, Note, Report, Resources};
+use crate::experiment::{Computed, Detail, Error, Experiment, NoView, Note, Report, Resources};
 use crate::options::Options;
 use crate::simulation::{ConvergenceOptions, SettingError, Simulation};
 
@@ -156,16 +156,16 @@ impl Experiment for ConvergenceStudy {
         self.key()
     }
 
-    fn report(run: Finished<'_, Self>, _view: &NoView) -> Result<ConvergenceReport, Error> {
+    fn report(run: Computed<'_, Self>, _view: &NoView) -> Result<ConvergenceReport, Error> {
         let plan = &run.prepared.plan;
-        let trials = run.prepared.cases.iter().zip(run.records.chunks(plan.seeds));
+        let trials = run.prepared.cases.iter().zip(run.cells.records.chunks(plan.seeds));
         Ok(ConvergenceReport {
             config: run.prepared.config(),
             seeds: plan.seeds,
             title: plan.title.clone(),
             rows: trials.filter_map(|(study, records)| summarise(study, records)).collect(),
-            trials: run.records.len(),
-            seconds: run.seconds.iter().copied().sum(),
+            trials: run.cells.records.len(),
+            seconds: run.cells.seconds.iter().copied().sum(),
         })
     }
 }

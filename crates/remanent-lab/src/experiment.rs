@@ -3,7 +3,7 @@
 //! The command line, `reproduce` and every other user of the lab know experiments only by the trait
 //! [`Experiment`]. Its implementors are the checked cases: [`Simulation`](crate::simulation::Simulation),
 //! [`BoundStudy`](crate::bound::BoundStudy), [`ConvergenceStudy`](crate::convergence::ConvergenceStudy),
-//! [`Training`](crate::training::Training).
+//! [`Training`](crate::training::Training), and [`Query`](crate::theory::Query) for the theory.
 //!
 //! ```text
 //! layers of options ─▶ Prepared: plan, cases, material ─▶ cells ─▶ records ─▶ Report: JSON, tables, figure
@@ -38,8 +38,8 @@ use remanent_perceptron::randomness::Trial;
 use remanent_plot::{Figure, Table};
 use remanent_store::files::FileError;
 use remanent_store::{
-    CHECKPOINT_EVERY, Cell, Recalled, RunError, Silent, Store, StoreError, Survey, Watcher,
-    is_read_only, sealed,
+    CHECKPOINT_EVERY, Cell, Context, Finished, Request, RunError, Silent, Store, StoreError,
+    Survey, Watcher, sealed,
 };
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -96,7 +96,7 @@ pub trait Experiment: Clone + PartialEq + Sized + 'static {
     }
 
     /// Summarises a run.
-    fn report(run: Finished<'_, Self>, view: &Self::View) -> Result<Self::Report, Error>;
+    fn report(run: Computed<'_, Self>, view: &Self::View) -> Result<Self::Report, Error>;
 }
 
 /// What is shown of a run.
@@ -188,23 +188,11 @@ pub struct Prepared<E: Experiment> {
 }
 
 /// A run whose cells all have records.
-pub struct Finished<'a, E: Experiment> {
+pub struct Computed<'a, E: Experiment> {
     /// What was run.
     pub prepared: &'a Prepared<E>,
-    /// One record a cell: all trials of the first case, then those of the second.
-    pub records: Vec<E::Record>,
-    /// Processor seconds of each cell, if known.
-    pub seconds: Vec<Option<f64>>,
-    /// Seconds of these that cells counted as steps.
-    pub step_seconds: Vec<Option<f64>>,
-    /// Where each cell leaves its model, if it leaves one.
-    pub models: Vec<PathBuf>,
-    /// The run directory.
-    pub directory: PathBuf,
-    /// The time of this run.
-    pub wall_seconds: f64,
-    /// Whether nothing can be written into the run directory.
-    pub is_read_only: bool,
+    /// Records, times and models: all trials of the first case, then those of the second.
+    pub cells: Finished<E::Record>,
 }
 
 impl<E: Experiment> Prepared<E> {
@@ -268,51 +256,52 @@ impl<E: Experiment> Prepared<E> {
         Ok(Store::survey_with_models(directory, E::NAME, &config, fresh, &cells)?)
     }
 
+    /// The work of all cells.
+    pub fn work(&self) -> u64 {
+        self.cells().iter().map(Cell::work).fold(0, u64::saturating_add)
+    }
+
     /// Computes the cells that have no record, and summarises all.
     pub fn run(&self, options: &RunOptions<'_>, view: &E::View) -> Result<E::Report, Error> {
-        let (config, cells) = (self.config(), self.cells());
-        let finished = self.finish(options, &config, &cells)?;
-        let (directory, is_read_only) = (finished.directory.clone(), finished.is_read_only);
-        let report = E::report(finished, view)?;
+        let request = Request {
+            directory: &options.directory,
+            kind: E::NAME,
+            config: &self.config(),
+            fresh: options.fresh,
+            every: options.checkpoint_every,
+            with_models: true,
+        };
+        let cells = request.run(&self.cells(), options.watcher, options.interrupt)?;
+        let is_read_only = cells.is_read_only;
+        let report = E::report(Computed { prepared: self, cells }, view)?;
         if !is_read_only {
-            report.write_files(&directory)?;
+            report.write_files(&options.directory)?;
         }
         Ok(report)
     }
 
-    fn finish(
+    /// Computes all cells one after the other without keeping anything, and summarises them.
+    pub fn run_unsaved(
         &self,
-        options: &RunOptions<'_>,
-        config: &Value,
-        cells: &[E::Cell<'_>],
-    ) -> Result<Finished<'_, E>, Error> {
+        watcher: &dyn Watcher,
+        interrupt: &AtomicBool,
+        view: &E::View,
+    ) -> Result<E::Report, Error> {
         let start = Instant::now();
-        let directory = options.directory.clone();
-        let is_read_only = !options.fresh && is_read_only(&directory);
-        let recalled = if is_read_only {
-            Store::recall(&directory, E::NAME, config, cells)?
-        } else {
-            let store = Store::open(&directory, E::NAME, config, options.fresh)?
-                .checkpoint_every(options.checkpoint_every);
-            let records = store.run_with_models(cells, options.watcher, options.interrupt)?;
-            Recalled {
-                records,
-                seconds: cells.iter().map(|cell| store.seconds(cell)).collect(),
-                step_seconds: cells.iter().map(|cell| store.step_seconds(cell)).collect(),
-                models: cells.iter().map(|cell| store.model(cell)).collect(),
-            }
-        };
-        let Recalled { records, seconds, step_seconds, models } = recalled;
-        Ok(Finished {
-            prepared: self,
-            records,
-            seconds,
-            step_seconds,
-            models,
-            directory,
+        let cells = self.cells();
+        let run = |cell: &E::Cell<'_>| cell.run(&mut Context::unsaved(watcher, interrupt));
+        let records = cells.iter().map(run).collect::<Result<Vec<E::Record>, _>>();
+        let records = records.map_err(|stopped| Error::Other(stopped.to_string()))?;
+        let cells = Finished {
+            seconds: vec![None; records.len()],
+            step_seconds: vec![None; records.len()],
+            models: Vec::new(),
+            directory: PathBuf::new(),
+            is_read_only: true,
             wall_seconds: start.elapsed().as_secs_f64(),
-            is_read_only,
-        })
+            records,
+        };
+        E::report(Computed { prepared: self, cells }, view)
     }
 }
 
@@ -376,21 +365,45 @@ impl Error {
             | Self::Setting(_)
             | Self::Training(_)
             | Self::Query(_) => ErrorKind::Usage,
-            Self::Material(error) if is_usage(error) => ErrorKind::Usage,
-            Self::Store(StoreError::File(_) | StoreError::ReadOnly { .. }) => ErrorKind::Failure,
-            Self::Store(_) | Self::Run(RunError::Memory { .. }) => ErrorKind::Usage,
-            Self::Run(RunError::Interrupted { .. }) => ErrorKind::Interrupted,
-            Self::Material(_) | Self::Run(_) | Self::File(_) | Self::Other(_) => ErrorKind::Failure,
+            Self::Material(error) => error.kind(),
+            Self::Store(error) => store_kind(error),
+            Self::Run(error) => run_kind(error),
+            Self::File(_) | Self::Other(_) => ErrorKind::Failure,
         }
     }
 }
 
-/// Whether images are missing because of the request, and not because they are not on this machine.
-fn is_usage(error: &MaterialError) -> bool {
-    let source = match error {
-        MaterialError::Training(TrainingError::Stream(StreamError::Source(source))) => source,
-        MaterialError::Source(source) => source,
-        MaterialError::Training(_) => return true,
-    };
-    matches!(source, SourceError::Unknown { .. })
+/// What kind of failure it is that a run directory cannot be used.
+fn store_kind(error: &StoreError) -> ErrorKind {
+    match error {
+        StoreError::File(_) | StoreError::ReadOnly { .. } => ErrorKind::Failure,
+        _ => ErrorKind::Usage,
+    }
+}
+
+/// What kind of failure it is that cells have no records.
+pub fn run_kind(error: &RunError) -> ErrorKind {
+    match error {
+        RunError::Interrupted { .. } => ErrorKind::Interrupted,
+        RunError::Memory { .. } => ErrorKind::Usage,
+        RunError::Store(error) => store_kind(error),
+        _ => ErrorKind::Failure,
+    }
+}
+
+impl MaterialError {
+    /// What kind of failure it is: images may be missing because of the request, or because they are
+    /// not on this machine.
+    pub fn kind(&self) -> ErrorKind {
+        let source = match self {
+            Self::Training(TrainingError::Stream(StreamError::Source(source))) => source,
+            Self::Source(source) => source,
+            Self::Training(_) => return ErrorKind::Usage,
+        };
+        match source {
+            SourceError::Unknown { .. } => ErrorKind::Usage,
+            SourceError::Interrupted { .. } => ErrorKind::Interrupted,
+            _ => ErrorKind::Failure,
+        }
+    }
 }

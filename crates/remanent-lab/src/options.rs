@@ -39,7 +39,7 @@ use std::fmt::Write;
 use toml::{Table, Value};
 
 use crate::config::nearest;
-use crate::lists::Values;
+use crate::lists::{Interval, Values};
 use crate::values::{self, ValueError};
 
 /// The options of an experiment. Implemented by [`options!`](crate::options!).
@@ -82,6 +82,8 @@ pub enum Kind {
     Word(&'static [Word]),
     /// A list of such words.
     Words(&'static [Word]),
+    /// Two numbers, `low:high`.
+    Interval,
     /// True or false.
     Switch,
     /// Any text.
@@ -117,13 +119,20 @@ impl Kind {
                 let list = text.parse::<Values>().map_err(|error| error.to_string())?;
                 let whole = |x: &f64| values::as_count(&Value::Float(*x)).map(|x| x as i64);
                 let list: Option<Vec<i64>> = list.0.iter().map(whole).collect();
-                Ok(list.ok_or("it must be a list of whole numbers, e.g. 512,512")?.into())
+                Ok(list.ok_or("it must be whole numbers, 0 or above, e.g. 100 or 512,512")?.into())
             }
-            Self::Word(words) => one_of(words, text).map(|word| word.name.into()),
+            Self::Word(words) => match one_of(words, text) {
+                Ok(word) => Ok(word.name.into()),
+                Err(expected) => Err(format!("it must be {expected}")),
+            },
             Self::Words(words) => {
-                let list: Result<Vec<&str>, String> =
-                    text.split(',').map(|part| Ok(one_of(words, part.trim())?.name)).collect();
-                Ok(list?.into())
+                let list: Result<Vec<Value>, String> =
+                    text.split(',').map(|part| Self::Word(words).parse(part)).collect();
+                Ok(Value::Array(list?))
+            }
+            Self::Interval => {
+                text.parse::<Interval>().map_err(|error| error.to_string())?;
+                Ok(text.into())
             }
             Self::Switch => match text {
                 "true" => Ok(true.into()),
@@ -147,9 +156,11 @@ impl Kind {
                 let list = text.parse::<Values>().map_err(|error| error.to_string())?;
                 Ok(list.0.into_iter().map(whole_if_possible).collect())
             }
-            Self::Text => Err("an option that takes a text cannot be scanned on the command line; \
-                               list the cases in a configuration file"
-                .into()),
+            Self::Text | Self::Interval => {
+                Err("numbers or words: other options are varied by the cases of a \
+                     configuration file"
+                    .into())
+            }
             kind => text.split(',').map(|part| kind.parse(part)).collect(),
         }
     }
@@ -304,6 +315,25 @@ impl OptionValue for Vec<f64> {
 
     fn shown(&self) -> Option<String> {
         Some(self.iter().map(f64::to_string).collect::<Vec<_>>().join(","))
+    }
+}
+
+impl OptionValue for Interval {
+    const KIND: Kind = Kind::Interval;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        let ends = match value {
+            Value::String(text) => text.parse::<Self>().ok(),
+            value => match values::each(value, values::as_number).as_deref() {
+                Some(&[low, high]) if low < high => Some(Self { low, high }),
+                _ => None,
+            },
+        };
+        ends.ok_or_else(|| "an interval: \"low:high\" or [low, high]".into())
+    }
+
+    fn shown(&self) -> Option<String> {
+        Some(format!("{}:{}", self.low, self.high))
     }
 }
 
@@ -503,6 +533,6 @@ mod tests {
         let values = Kind::Word(words).parse_scan("red,dark-blue").unwrap();
         assert_eq!(values, [Value::from("red"), Value::from("dark_blue")]);
         assert_eq!(Kind::NumberOrText.parse_scan("32,full").unwrap()[1], Value::from("full"));
-        assert!(Kind::Text.parse_scan("a,b").unwrap_err().contains("configuration file"));
+        assert!(Kind::Text.parse_scan("a,b").unwrap_err().contains("configuration"));
     }
 }

@@ -232,6 +232,12 @@ pub struct Layers {
 }
 
 impl Plan {
+    /// One case, once.
+    pub fn of_one_case(table: Table) -> Self {
+        let case = Case { differs: Table::new(), table };
+        Self { title: None, seed: 1, seeds: 1, cases: vec![case], scanned: false }
+    }
+
     /// Seed and number of every trial of a case.
     pub fn trials(&self) -> impl Iterator<Item = Trial> + use<> {
         let seed = self.seed;

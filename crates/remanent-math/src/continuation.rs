@@ -36,7 +36,7 @@ pub struct Tracer {
     /// Residual to which every point is corrected.
     pub tolerance: f64,
     /// Largest angle between the tangents of neighbouring points, in radians.
-    pub max_turn: f64,
+    pub max_angle: f64,
     /// Largest number of points.
     pub max_points: usize,
 }
@@ -249,18 +249,18 @@ impl Tracer {
                     let mut with_new = Recent { points: recent.points.clone() };
                     with_new.push(y);
                     let tangent = with_new.extrapolate(0.0, &across).1;
-                    let turn = dot(&tangent, &here.tangent).clamp(-1.0, 1.0).acos();
+                    let angle = dot(&tangent, &here.tangent).clamp(-1.0, 1.0).acos();
                     // The corrector moves across the curve only: tell its Jacobian of the bend.
                     broyden_update(&mut jacobian, &tangent, &[0.0; M]);
                     jacobian[M - 1] = tangent;
-                    (turn <= self.max_turn).then_some((
+                    (angle <= self.max_angle).then_some((
                         Point { y, tangent, jacobian },
                         evaluations,
-                        turn,
+                        angle,
                     ))
                 });
             match found {
-                Some((point, evaluations, turn)) => {
+                Some((point, evaluations, angle)) => {
                     recent.push(point.y);
                     points.push(point);
                     here = point;
@@ -268,11 +268,11 @@ impl Tracer {
                     if stop(&point) {
                         return (points, TraceEnd::Stopped);
                     }
-                    if evaluations <= 3 && turn < 0.25 * self.max_turn {
+                    if evaluations <= 3 && angle < 0.25 * self.max_angle {
                         step = (step * 2.5).min(self.max_step);
-                    } else if evaluations <= 4 && turn < 0.5 * self.max_turn {
+                    } else if evaluations <= 4 && angle < 0.5 * self.max_angle {
                         step = (step * 1.5).min(self.max_step);
-                    } else if evaluations > 6 || turn > 0.8 * self.max_turn {
+                    } else if evaluations > 6 || angle > 0.8 * self.max_angle {
                         step = (step * 0.7).max(self.min_step);
                     }
                 }
@@ -310,7 +310,7 @@ mod tests {
         max_step: 0.3,
         min_step: 1e-6,
         tolerance: 1e-12,
-        max_turn: 0.3,
+        max_angle: 0.3,
         max_points: 400,
     };
 

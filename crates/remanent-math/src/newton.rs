@@ -79,20 +79,9 @@ impl Newton {
             if norm <= self.tolerance {
                 return ended(x, norm, j, Outcome::Converged);
             }
-            let improved = solve(j, r).and_then(|s| {
-                let mut factor = -(self.max_step / max_norm(&s)).min(1.0);
-                (0..6)
-                    .find_map(|_| {
-                        let candidate = axpy(&x, factor, &s);
-                        let found = f(&candidate)
-                            .map(|rc| (candidate, rc, max_norm(&rc)))
-                            .filter(|(.., n)| *n < 0.95 * norm);
-                        factor *= 0.35;
-                        // A stale Jacobian is not worth searching along.
-                        if found.is_none() && !fresh { Some(None) } else { found.map(Some) }
-                    })
-                    .flatten()
-            });
+            // Along a Jacobian taken here it pays to shorten the step; along an old one it does not.
+            let trials = if fresh { 6 } else { 1 };
+            let improved = solve(j, r).and_then(|step| self.improve(f, &x, &step, norm, trials));
             match improved {
                 Some((xc, rc, nc)) => {
                     let step = axpy(&xc, -1.0, &x);
@@ -124,6 +113,30 @@ impl Newton {
         let outcome =
             if norm <= self.acceptable { Outcome::Converged } else { Outcome::MaxIterations };
         ended(x, norm, j, outcome)
+    }
+
+    /// The first of up to `trials` ever shorter steps against `step` that makes the residual
+    /// smaller than 0.95 `norm`: where it leads, the residuals there and their norm.
+    fn improve<const N: usize>(
+        &self,
+        f: &mut dyn FnMut(&[f64; N]) -> Option<[f64; N]>,
+        x: &[f64; N],
+        step: &[f64; N],
+        norm: f64,
+        trials: usize,
+    ) -> Option<([f64; N], [f64; N], f64)> {
+        let mut factor = -(self.max_step / max_norm(step)).min(1.0);
+        for _ in 0..trials {
+            let candidate = axpy(x, factor, step);
+            if let Some(r) = f(&candidate) {
+                let reached = max_norm(&r);
+                if reached < 0.95 * norm {
+                    return Some((candidate, r, reached));
+                }
+            }
+            factor *= 0.35;
+        }
+        None
     }
 }
 

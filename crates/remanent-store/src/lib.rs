@@ -74,6 +74,7 @@
 //! ```
 
 mod cell;
+mod probe;
 mod run;
 mod store;
 mod times;
@@ -85,5 +86,6 @@ pub mod memory;
 pub mod sealed;
 
 pub use cell::{CHECKPOINT_EVERY, Cell, Context, ModelFault, Stopped, cell_name};
-pub use run::{Recalled, RunError, Silent, Survey, Watcher, memory_at_once};
+pub use probe::rate;
+pub use run::{Finished, Request, RunError, Silent, Survey, Watcher, memory_at_once};
 pub use store::{Store, StoreError, is_read_only};

@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use rayon::iter::{IntoParallelRefIterator, ParallelBridge, ParallelIterator};
 use serde::Serialize;
@@ -78,14 +79,17 @@ pub enum RunError {
         /// Bytes that the process can have.
         available: u64,
     },
+    /// The run directory cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// Something could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
 }
 
-/// The records of a run that is done, read without a lock.
+/// What a run gave.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recalled<R> {
+pub struct Finished<R> {
     /// One record a cell.
     pub records: Vec<R>,
     /// The seconds that each cell took, if they are known.
@@ -94,6 +98,57 @@ pub struct Recalled<R> {
     pub step_seconds: Vec<Option<f64>>,
     /// Where each cell leaves its model.
     pub models: Vec<PathBuf>,
+    /// The run directory.
+    pub directory: PathBuf,
+    /// Whether nothing can be written there.
+    pub is_read_only: bool,
+    /// The time this run took, in seconds.
+    pub wall_seconds: f64,
+}
+
+/// Which run directory is used, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The run directory.
+    pub directory: &'a Path,
+    /// What its cells are.
+    pub kind: &'a str,
+    /// What they have in common.
+    pub config: &'a Value,
+    /// Whether what is there is discarded.
+    pub fresh: bool,
+    /// Time between checkpoints.
+    pub every: Duration,
+    /// Whether cells whose models are missing or damaged are computed again.
+    pub with_models: bool,
+}
+
+impl Request<'_> {
+    /// Opens the run directory and runs the cells. If nothing can be written there, the records of a run
+    /// that is done are read.
+    pub fn run<C: Cell>(
+        &self,
+        cells: &[C],
+        watcher: &dyn Watcher,
+        interrupt: &AtomicBool,
+    ) -> Result<Finished<C::Record>, RunError> {
+        let Self { directory, kind, config, fresh, every, with_models } = *self;
+        if !fresh && store::is_read_only(directory) {
+            return Ok(Store::recall(directory, kind, config, cells)?);
+        }
+        let start = Instant::now();
+        let store = Store::open(directory, kind, config, fresh)?.checkpoint_every(every);
+        let records = store.run_all(cells, watcher, interrupt, with_models)?;
+        Ok(Finished {
+            records,
+            seconds: cells.iter().map(|cell| store.seconds(cell)).collect(),
+            step_seconds: cells.iter().map(|cell| store.step_seconds(cell)).collect(),
+            models: cells.iter().map(|cell| store.model(cell)).collect(),
+            directory: directory.to_owned(),
+            is_read_only: false,
+            wall_seconds: start.elapsed().as_secs_f64(),
+        })
+    }
 }
 
 /// The most memory that cells need which run at once: the sum of the largest, one a thread, and how
@@ -263,14 +318,18 @@ impl Store {
         kind: &str,
         config: &Value,
         cells: &[C],
-    ) -> Result<Recalled<C::Record>, StoreError> {
+    ) -> Result<Finished<C::Record>, StoreError> {
+        let start = Instant::now();
         let usable = store::usable(directory, kind, config, false)?;
         let times = times::read(&directory.join(store::TIMES))?;
-        let mut found = Recalled {
+        let mut found = Finished {
             records: Vec::with_capacity(cells.len()),
             seconds: Vec::new(),
             step_seconds: Vec::new(),
             models: Vec::new(),
+            directory: directory.to_owned(),
+            is_read_only: true,
+            wall_seconds: 0.0,
         };
         for cell in cells {
             let place = Place::new(directory, kind, cell.key());
@@ -288,6 +347,7 @@ impl Store {
         if done < total {
             return Err(StoreError::ReadOnly { directory: directory.to_owned(), done, total });
         }
+        found.wall_seconds = start.elapsed().as_secs_f64();
         Ok(found)
     }
 

@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use remanent_theory::chain::ChainParameters;
-use remanent_theory::parameters::Choice;
+use remanent_theory::parameters::{Choice, Prior};
 use remanent_theory::phase::phase_diagram;
 use remanent_theory::single::SingleTask;
 
@@ -61,7 +61,7 @@ fn benches(c: &mut Criterion) {
     group.sample_size(10);
     let betas: Vec<f64> = (6..46).map(f64::from).collect();
     group.bench_function("40 beta, two threads", |b| {
-        b.iter(|| two_threads.install(|| phase_diagram(&task, &betas, &|| ()).unwrap()));
+        b.iter(|| two_threads.install(|| phase_diagram(&betas, Prior::None, &|| ()).unwrap()));
     });
     group.finish();
 }

@@ -1,9 +1,8 @@
 //! Commands that run an experiment: arguments, the run directory, progress, Ctrl-C, and `--dry-run`.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use clap::Args;
 use indicatif::ProgressBar;
@@ -12,8 +11,7 @@ use remanent_lab::experiment::{Error, Experiment, Prepared, Report, Resources, R
 use remanent_lab::lists::Values;
 use remanent_lab::options::Options;
 use remanent_lab::plan::{Layers, PlanError};
-use remanent_store::{CHECKPOINT_EVERY, Cell, Context, Recalled, Store, Watcher, memory};
-use serde_json::Value;
+use remanent_store::{CHECKPOINT_EVERY, Cell, Watcher, memory, rate};
 use toml::Table;
 
 use crate::flags::{self, Flags};
@@ -48,18 +46,16 @@ impl<E: Experiment> ExperimentCommand<E> {
             return Ok(Outcome::Done);
         }
         catch_interrupts()?;
-        let work = prepared.cells().iter().map(|cell| cell.work() as usize).sum();
-        let bar = output::progress(work, quiet);
+        let voice = Voice::new(prepared.work(), quiet);
         let options = RunOptions {
             directory: directory.clone(),
             fresh: self.run.fresh,
-            checkpoint_every: self.run.checkpoint_every()?,
-            watcher: &Voice { bar: &bar, quiet },
+            checkpoint_every: interval(self.run.checkpoint_every)?,
+            watcher: &voice,
             interrupt: &INTERRUPTED,
         };
-        let report = prepared.run(&options, &view);
-        bar.finish_and_clear();
-        let report = report?;
+        let report = prepared.run(&options, &view)?;
+        drop(voice);
         let read_only = remanent_store::is_read_only(&directory) && !self.run.fresh;
         let suffix = if read_only { ", which is read-only" } else { "" };
         output::remark(quiet, &format!("records in {}{suffix}", directory.display()));
@@ -157,18 +153,6 @@ impl RunArguments {
         let scans = self.scans.iter().map(scan).collect::<Result<_, UsageError>>()?;
         Ok(Layers { file, flags, scans, quick: self.quick })
     }
-
-    fn checkpoint_every(&self) -> Result<Duration, UsageError> {
-        check_interval(self.checkpoint_every)
-    }
-}
-
-/// The time between checkpoints, if it makes sense.
-fn check_interval(seconds: f64) -> Result<Duration, UsageError> {
-    output::usage((0.0..=1e6).contains(&seconds), || {
-        format!("--checkpoint-every {seconds} is out of range: it must be between 0 and 1e6 seconds")
-    })?;
-    Ok(Duration::from_secs_f64(seconds))
 }
 
 /// Prints what a run would compute, how long it would take, and how much memory it needs.
@@ -210,95 +194,6 @@ fn preview<E: Experiment>(
     output::print(&text)
 }
 
-/// Where and how cells are run.
-pub struct Place<'a> {
-    /// The run directory.
-    pub directory: &'a Path,
-    /// What its cells are.
-    pub kind: &'a str,
-    /// What they have in common.
-    pub config: &'a Value,
-    /// Whether what is there is discarded.
-    pub fresh: bool,
-    /// Seconds between checkpoints.
-    pub every: f64,
-}
-
-impl Place<'_> {
-    /// Runs cells with a progress bar; Ctrl-C lets them save themselves.
-    pub fn run<C: Cell>(&self, cells: &[C], quiet: bool) -> anyhow::Result<Finished<C>> {
-        self.run_all(cells, quiet, false)
-    }
-
-    /// The same, and cells whose models are missing or damaged make them again.
-    pub fn run_with_models<C: Cell>(
-        &self,
-        cells: &[C],
-        quiet: bool,
-    ) -> anyhow::Result<Finished<C>> {
-        self.run_all(cells, quiet, true)
-    }
-
-    fn run_all<C: Cell>(
-        &self,
-        cells: &[C],
-        quiet: bool,
-        with_models: bool,
-    ) -> anyhow::Result<Finished<C>> {
-        let every = check_interval(self.every)?;
-        if !self.fresh && remanent_store::is_read_only(self.directory) {
-            return self.recall(cells, quiet);
-        }
-        let store = Store::open(self.directory, self.kind, self.config, self.fresh)?
-            .checkpoint_every(every);
-        catch_interrupts()?;
-        let bar = output::progress(cells.iter().map(|cell| cell.work() as usize).sum(), quiet);
-        let voice = Voice { bar: &bar, quiet };
-        let start = Instant::now();
-        let records = if with_models {
-            store.run_with_models(cells, &voice, &INTERRUPTED)
-        } else {
-            store.run(cells, &voice, &INTERRUPTED)
-        };
-        bar.finish_and_clear();
-        let records = records?;
-        let seconds = cells.iter().map(|cell| store.seconds(cell)).collect();
-        let step_seconds = cells.iter().map(|cell| store.step_seconds(cell)).collect();
-        let models = cells.iter().map(|cell| store.model(cell)).collect();
-        let wall_seconds = start.elapsed().as_secs_f64();
-        output::remark(quiet, &format!("records in {}", store.directory().display()));
-        let directory = store.directory().to_owned();
-        let is_read_only = false;
-        Ok(Finished {
-            records,
-            seconds,
-            step_seconds,
-            models,
-            directory,
-            wall_seconds,
-            is_read_only,
-        })
-    }
-
-    /// The records of a run that is done, from a directory in which nothing can be written.
-    fn recall<C: Cell>(&self, cells: &[C], quiet: bool) -> anyhow::Result<Finished<C>> {
-        let start = Instant::now();
-        let found = Store::recall(self.directory, self.kind, self.config, cells)?;
-        let Recalled { records, seconds, step_seconds, models } = found;
-        let shown = self.directory.display();
-        output::remark(quiet, &format!("records in {shown}, which is read-only"));
-        Ok(Finished {
-            records,
-            seconds,
-            step_seconds,
-            models,
-            directory: self.directory.to_owned(),
-            wall_seconds: start.elapsed().as_secs_f64(),
-            is_read_only: true,
-        })
-    }
-}
-
 /// An assignment of the command line; keys and lists may be written as flags are.
 fn assignment(text: &str) -> Result<Table, ConfigError> {
     let text = match text.split_once('=') {
@@ -312,22 +207,14 @@ fn assignment(text: &str) -> Result<Table, ConfigError> {
     config::parse_assignment(&text)
 }
 
-/// What a run gave.
-pub struct Finished<C: Cell> {
-    /// One record a cell.
-    pub records: Vec<C::Record>,
-    /// The time each cell took on its thread, whenever it was computed.
-    pub seconds: Vec<Option<f64>>,
-    /// The part of that time which each cell counted as spent on steps.
-    pub step_seconds: Vec<Option<f64>>,
-    /// Where each cell has left its model, if it leaves one.
-    pub models: Vec<PathBuf>,
-    /// The run directory.
-    pub directory: PathBuf,
-    /// The time this command took.
-    pub wall_seconds: f64,
-    /// Whether nothing can be written into the run directory.
-    pub is_read_only: bool,
+/// `--checkpoint-every` as a time.
+pub fn interval(seconds: f64) -> anyhow::Result<Duration> {
+    output::usage((0.0..=1e6).contains(&seconds), || {
+        format!(
+            "--checkpoint-every {seconds} is out of range: it must be between 0 and 1e6 seconds"
+        )
+    })?;
+    Ok(Duration::from_secs_f64(seconds))
 }
 
 /// Set when the user asks the program to stop.
@@ -347,14 +234,27 @@ pub fn catch_interrupts() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A progress bar and a voice on standard error. What concerns the user's results is
-/// said even if he asked for quiet.
-struct Voice<'a> {
-    bar: &'a ProgressBar,
+/// A progress bar and messages on standard error. What concerns the user's results is said even with
+/// `--quiet`.
+pub struct Voice {
+    bar: ProgressBar,
     quiet: bool,
 }
 
-impl Watcher for Voice<'_> {
+impl Voice {
+    /// For so many units of work.
+    pub fn new(work: u64, quiet: bool) -> Self {
+        Self { bar: output::progress(work as usize, quiet), quiet }
+    }
+}
+
+impl Drop for Voice {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Watcher for Voice {
     fn advance(&self, units: u64) {
         self.bar.inc(units);
     }
@@ -368,52 +268,6 @@ impl Watcher for Voice<'_> {
             format!("a cell continues from its checkpoint, after {seconds:.2} s of computing");
         self.bar.suspend(|| output::remark(self.quiet, &text));
     }
-}
-
-/// Counts work from the first piece on: what comes before it, such as the drawing of data or a test
-/// before anything is learned, says nothing about the rate.
-#[derive(Default)]
-struct Counter {
-    first: OnceLock<Instant>,
-    units: AtomicU64,
-}
-
-impl Watcher for Counter {
-    fn advance(&self, units: u64) {
-        // A cell that begins anew finds nothing done.
-        if units > 0 && self.first.set(Instant::now()).is_err() {
-            self.units.fetch_add(units, Ordering::Relaxed);
-        }
-    }
-
-    fn notice(&self, _text: &str) {}
-}
-
-/// How long a cell is watched to find its rate.
-const PROBE: Duration = Duration::from_millis(500);
-/// How long it may take until it begins.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Work a second, found by running a cell for a while without keeping anything of it.
-pub fn rate<C: Cell>(cell: &C) -> Option<f64> {
-    let (counter, stop, ended) =
-        (Counter::default(), AtomicBool::new(false), AtomicBool::new(false));
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let start = Instant::now();
-            let begun = || counter.first.get().is_some_and(|first| first.elapsed() >= PROBE);
-            while !begun() && start.elapsed() < PATIENCE && !ended.load(Ordering::Relaxed) {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            stop.store(true, Ordering::Relaxed);
-        });
-        // How it ends does not matter here; the run will tell.
-        let _ = cell.run(&mut Context::probe(&counter, &stop));
-        ended.store(true, Ordering::Relaxed);
-    });
-    let done = counter.units.load(Ordering::Relaxed) as f64;
-    let start = counter.first.get()?;
-    (done > 0.0).then(|| done / start.elapsed().as_secs_f64())
 }
 
 /// A time in words, rounded up.

@@ -1,8 +1,9 @@
 //! Flags of the command line: those of an experiment's options, and numbers as users write them.
 
+use std::ffi::OsStr;
 use std::marker::PhantomData;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use remanent_lab::options::{Kind, OptionInfo, Options, Word};
 use toml::{Table, Value};
@@ -31,9 +32,6 @@ impl<O: Options> clap::FromArgMatches for Flags<O> {
         for OptionInfo { key, kind, .. } in O::list() {
             let value = match kind {
                 Kind::Switch => matches.get_flag(key).then_some(Value::Boolean(true)),
-                Kind::Words(_) => matches
-                    .get_many::<Value>(key)
-                    .map(|words| Value::Array(words.cloned().collect())),
                 _ => matches.get_one::<Value>(key).cloned(),
             };
             if let Some(value) = value {
@@ -61,35 +59,43 @@ fn argument(info: &OptionInfo) -> Arg {
         .help(help)
         .help_heading(info.heading)
         .allow_hyphen_values(true);
-    let kind = info.kind;
-    match kind {
-        Kind::Switch => argument.allow_hyphen_values(false).action(ArgAction::SetTrue),
-        Kind::Word(words) => argument.value_name("WORD").value_parser(one_of(words)),
-        Kind::Words(words) => argument
-            .value_name("WORDS")
-            .value_delimiter(',')
-            .value_parser(one_of(words))
-            .action(ArgAction::Append),
-        Kind::Number => argument.value_name("X").value_parser(move |text: &str| kind.parse(text)),
-        Kind::Count => argument.value_name("N").value_parser(move |text: &str| kind.parse(text)),
-        Kind::Numbers | Kind::Counts => {
-            argument.value_name("LIST").value_parser(move |text: &str| kind.parse(text))
-        }
-        Kind::Text => argument.value_name("TEXT").value_parser(move |text: &str| kind.parse(text)),
-        Kind::NumberOrText => {
-            argument.value_name("VALUE").value_parser(move |text: &str| kind.parse(text))
-        }
-    }
+    let name = match info.kind {
+        Kind::Switch => return argument.allow_hyphen_values(false).action(ArgAction::SetTrue),
+        Kind::Word(_) => "WORD",
+        Kind::Words(_) => "WORDS",
+        Kind::Number => "X",
+        Kind::Count => "N",
+        Kind::Numbers | Kind::Counts => "LIST",
+        Kind::Interval => "LOW:HIGH",
+        Kind::Text => "TEXT",
+        Kind::NumberOrText => "VALUE",
+    };
+    argument.value_name(name).value_parser(KindParser(info.kind))
 }
 
-/// One of several words, which the help, the completions and errors list.
-fn one_of(words: &'static [Word]) -> impl TypedValueParser<Value = Value> {
-    let values = words.iter().map(|word| {
-        let value = PossibleValue::new(word.name).help(word.about);
-        // Both spellings of what has two words are accepted.
-        if word.name.contains('_') { value.alias(word.name.replace('_', "-")) } else { value }
-    });
-    PossibleValuesParser::new(values).map(Value::String)
+/// Reads a value of a kind, and lists its words in the help text and in completions.
+#[derive(Clone)]
+struct KindParser(Kind);
+
+impl TypedValueParser for KindParser {
+    type Value = Value;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Value, clap::Error> {
+        let kind = self.0;
+        let parse = move |text: &str| kind.parse(text);
+        parse.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let (Kind::Word(words) | Kind::Words(words)) = self.0 else { return None };
+        let value = |word: &Word| PossibleValue::new(word.name).help(word.about);
+        Some(Box::new(words.iter().map(value)))
+    }
 }
 
 /// Reads a whole number: 1000, or 1e3.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use toml::Table as Config;
 
-use crate::experiment::{Detail, Error, Experiment, Finished, Note, Report, Resources};
+use crate::experiment::{Computed, Detail, Error, Experiment, Note, Report, Resources};
 use crate::plan::Case;
 use crate::simulation::{
     self, CaseSummary, Comparison, Drawn, Learner, Named, Simulation, SimulationOptions,
@@ -39,7 +39,7 @@ impl Experiment for Simulation {
         self.to_json()
     }
 
-    fn report(run: Finished<'_, Self>, view: &SimulationView) -> Result<SimulationReport, Error> {
+    fn report(run: Computed<'_, Self>, view: &SimulationView) -> Result<SimulationReport, Error> {
         Ok(SimulationReport::new(&run, view))
     }
 }
@@ -66,9 +66,9 @@ struct CaseReport {
 }
 
 impl SimulationReport {
-    fn new(run: &Finished<'_, Simulation>, view: &SimulationView) -> Self {
+    fn new(run: &Computed<'_, Simulation>, view: &SimulationView) -> Self {
         let plan = &run.prepared.plan;
-        let trials = run.records.chunks(plan.seeds).zip(run.seconds.chunks(plan.seeds));
+        let trials = run.cells.records.chunks(plan.seeds).zip(run.cells.seconds.chunks(plan.seeds));
         let cases = plan.cases.iter().zip(&run.prepared.cases).zip(trials);
         let cases = cases.map(|((case, simulation), (records, seconds))| {
             let summary = simulation::summarise(records);
@@ -100,7 +100,7 @@ impl SimulationReport {
             cases: cases.collect(),
             title: plan.title.clone(),
             is_scanned: plan.scanned,
-            wall_seconds: run.wall_seconds,
+            wall_seconds: run.cells.wall_seconds,
         }
     }
 }

@@ -11,7 +11,7 @@ use remanent_store::files::FileError;
 use serde_json::{Value, json};
 use toml::Table as Config;
 
-use crate::experiment::{Detail, Error, Experiment, Finished, Note, Report, Resources};
+use crate::experiment::{Computed, Detail, Error, Experiment, Note, Report, Resources};
 use crate::tensorboard;
 use crate::training::{
     self, Material, Training, TrainingOptions, TrainingSummary, TrainingView, Trial, TrialRecord,
@@ -69,7 +69,7 @@ impl Experiment for Training {
         warnings
     }
 
-    fn report(run: Finished<'_, Self>, view: &TrainingView) -> Result<TrainingReport, Error> {
+    fn report(run: Computed<'_, Self>, view: &TrainingView) -> Result<TrainingReport, Error> {
         TrainingReport::new(run, view)
     }
 }
@@ -92,12 +92,12 @@ struct CaseReport {
 }
 
 impl TrainingReport {
-    fn new(run: Finished<'_, Training>, view: &TrainingView) -> Result<Self, Error> {
+    fn new(run: Computed<'_, Training>, view: &TrainingView) -> Result<Self, Error> {
         let prepared = run.prepared;
         let plan = &prepared.plan;
-        let mut records = run.records.into_iter();
-        let mut steps = run.step_seconds.chunks(plan.seeds);
-        let mut models = run.models.chunks(plan.seeds);
+        let mut records = run.cells.records.into_iter();
+        let mut steps = run.cells.step_seconds.chunks(plan.seeds);
+        let mut models = run.cells.models.chunks(plan.seeds);
         let mut cases = Vec::new();
         let each = plan.cases.iter().zip(&prepared.cases).zip(&prepared.materials);
         for ((case, training), material) in each {
@@ -121,7 +121,7 @@ impl TrainingReport {
                 models: models.next().unwrap_or_default().to_vec(),
             });
         }
-        let tensorboard = view.tensorboard.then(|| run.directory.join("tensorboard"));
+        let tensorboard = view.tensorboard.then(|| run.cells.directory.join("tensorboard"));
         Ok(Self { cases, title: plan.title.clone(), tensorboard })
     }
 
