@@ -41,7 +41,7 @@ for name in $(subcommands); do
 done
 
 if [[ "$check" == yes ]]; then
-    diff -ru "$docs/reference" "$pages" || {
+    diff -rq "$docs/reference" "$pages" || {
         echo "docs/reference is not current: run docs/reference.sh" >&2
         exit 1
     }
