@@ -14,7 +14,6 @@ use toml::Table as Config;
 
 use crate::experiment::{Computed, Detail, Error, Experiment, NoView, Note, Report, Resources};
 use crate::options::Options;
-use crate::plan::PlanError;
 use crate::simulation::{BoundOptions, SettingError, Simulation};
 
 /// A bound study.
@@ -93,6 +92,7 @@ impl Cell for BoundTrial<'_> {
 
 impl Experiment for BoundStudy {
     const NAME: &'static str = "bound";
+    const TAKES_ONE_CASE: bool = true;
 
     type Options = BoundOptions;
     type View = NoView;
@@ -106,10 +106,7 @@ impl Experiment for BoundStudy {
     }
 
     fn prepare(cases: &[Self], _resources: &Resources) -> Result<Vec<()>, Error> {
-        match cases {
-            [_] => Ok(vec![()]),
-            _ => Err(PlanError::OneCase.into()),
-        }
+        Ok(vec![(); cases.len()])
     }
 
     fn cell<'a>(&'a self, _material: &'a (), trial: randomness::Trial) -> BoundTrial<'a> {

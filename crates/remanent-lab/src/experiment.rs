@@ -32,8 +32,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use remanent_data::sources::Cache;
-use remanent_data::stream::StreamError;
 use remanent_data::sources::SourceError;
+use remanent_data::stream::StreamError;
 use remanent_perceptron::randomness::Trial;
 use remanent_plot::{Figure, Table};
 use remanent_store::files::FileError;
@@ -57,6 +57,8 @@ use crate::values::ValueError;
 pub trait Experiment: Clone + PartialEq + Sized + 'static {
     /// The name in configurations and of run directories.
     const NAME: &'static str;
+    /// Whether a run has one case only.
+    const TAKES_ONE_CASE: bool = false;
     /// An option whose list makes a case of every value, if there is one.
     const SPREAD: Option<&'static str> = None;
 
@@ -187,6 +189,14 @@ pub struct Prepared<E: Experiment> {
     pub materials: Vec<E::Material>,
 }
 
+impl<E: Experiment> Default for Prepared<E> {
+    /// No case.
+    fn default() -> Self {
+        let plan = Plan { title: None, seed: 1, seeds: 1, cases: Vec::new(), scanned: false };
+        Self { plan, cases: Vec::new(), materials: Vec::new() }
+    }
+}
+
 /// A run whose cells all have records.
 pub struct Computed<'a, E: Experiment> {
     /// What was run.
@@ -209,6 +219,9 @@ impl<E: Experiment> Prepared<E> {
 
     /// The same for a plan that is already made.
     pub fn of_plan(plan: Plan, resources: &Resources) -> Result<Self, Error> {
+        if E::TAKES_ONE_CASE && plan.cases.len() > 1 {
+            return Err(PlanError::OneCase.into());
+        }
         let cases: Vec<E> =
             plan.cases.iter().map(|case| E::read(&case.table)).collect::<Result<_, _>>()?;
         plan.refuse_equal(&cases)?;

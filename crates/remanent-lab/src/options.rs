@@ -253,7 +253,9 @@ impl<T: Words> OptionValue for Vec<T> {
     fn read(value: &Value) -> Result<Self, String> {
         match value {
             Value::Array(list) => list.iter().map(T::read).collect(),
-            Value::String(text) => text.split(',').map(|part| T::read(&part.trim().into())).collect(),
+            Value::String(text) => {
+                text.split(',').map(|part| T::read(&part.trim().into())).collect()
+            }
             value => Ok(vec![T::read(value)?]),
         }
     }

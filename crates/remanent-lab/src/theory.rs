@@ -39,8 +39,8 @@ mod report;
 pub use answer::{Answer, Constrained, known};
 pub use cell::QueryCell;
 pub use options::{
-    BranchesOptions, ChainOptions, ConstrainedOptions, PhaseDiagramOptions, Question, SingleOptions,
-    TasksOptions, TuneOptions, Wanted,
+    BranchesOptions, ChainOptions, ConstrainedOptions, PhaseDiagramOptions, Question,
+    SingleOptions, TasksOptions, TuneOptions, Wanted,
 };
 pub use query::{Query, QueryError};
 pub use report::TheoryReport;

@@ -3,8 +3,8 @@
 use remanent_plot::{Axis, Figure, Panel, Table};
 use serde_json::Value;
 
-use crate::batches::Records;
 use crate::catalogue::Entry;
+use crate::parts::Records;
 use crate::report::{Exhibit, Size};
 use crate::results::{Drawing, Judgement, Results};
 use crate::verdict::{Answer, Claim, Findings};

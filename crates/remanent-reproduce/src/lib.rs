@@ -29,7 +29,7 @@
 //! The way of a figure:
 //!
 //! ```text
-//! CATALOGUE ─▶ Work (a configuration, checked) ─▶ Batches of cells, one a kind
+//! CATALOGUE ─▶ Work (a configuration, checked) ─▶ Batch of cells, one a kind
 //!           ─▶ records ─▶ Results ─▶ Study: measurements ─▶ judgement; picture and table
 //!           ─▶ report::Exhibit ─▶ report (HTML), kept files, tables of verdicts
 //! ```
@@ -37,11 +37,11 @@
 //! Cells are named by their own parameters, so that figures share what they have in common, and
 //! what another command or another machine has computed need not be computed again.
 
-mod batches;
 mod catalogue;
 mod exhibit;
 mod figures;
 mod keep;
+mod parts;
 mod reproduction;
 mod results;
 mod study;
@@ -55,8 +55,9 @@ pub mod verdict;
 pub use catalogue::{CATALOGUE, Entry, UnknownFigure, select};
 pub use exhibit::judge;
 pub use keep::{KeepError, keep};
+pub use parts::{Parts, Records};
 pub use reproduction::{Cost, Place, Reproduction, Request, RequestError, Stage};
 pub use results::{Converged, Drawing, Judgement, Results, Simulated, Trained};
 pub use study::Study;
 pub use summary::summarise;
-pub use work::{Experiment, Work, WorkError};
+pub use work::Work;

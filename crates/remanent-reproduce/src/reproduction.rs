@@ -6,17 +6,20 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use remanent_data::sources::Cache;
-use remanent_lab::experiment::ErrorKind;
-use remanent_lab::training::{Material, MaterialError, Training};
+use remanent_lab::bound::BoundStudy;
+use remanent_lab::convergence::ConvergenceStudy;
+use remanent_lab::experiment::{Error, ErrorKind, Resources};
+use remanent_lab::simulation::Simulation;
+use remanent_lab::theory::Query;
+use remanent_lab::training::Training;
 use remanent_store::{CHECKPOINT_EVERY, Cell, RunError, Store, StoreError, Watcher};
 use serde_json::{Value, json};
-use thiserror::Error;
 
-use crate::batches::{Batch, Batches, Records};
 use crate::catalogue::{UnknownFigure, select};
 use crate::exhibit::exhibit;
+use crate::parts::{Batch, Kind, Records, load};
 use crate::report::{Machine, Report};
-use crate::work::{Experiment, Work, WorkError};
+use crate::work::Work;
 
 /// About how many seconds a unit of work of a question to the theory takes.
 const THEORY_POINT: f64 = 0.05;
@@ -48,26 +51,23 @@ impl Request {
 }
 
 /// Why figures cannot be made.
-#[derive(Debug, Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
     /// There is no such figure.
     #[error(transparent)]
     Figure(#[from] UnknownFigure),
-    /// A configuration makes no sense at this size.
+    /// A configuration makes no sense at this size, or images are missing.
     #[error(transparent)]
-    Work(#[from] WorkError),
-    /// Images are missing.
-    #[error(transparent)]
-    Material(#[from] MaterialError),
+    Experiment(#[from] Error),
 }
 
 impl RequestError {
     /// What kind of failure it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Material(error) => error.kind(),
-            Self::Figure(_) | Self::Work(_) => ErrorKind::Usage,
+            Self::Experiment(error) => error.kind(),
+            Self::Figure(_) => ErrorKind::Usage,
         }
     }
 }
@@ -133,29 +133,25 @@ impl Cost {
 }
 
 /// Figures whose configurations are read and whose images are loaded.
-#[derive(Debug)]
 pub struct Reproduction {
     request: Request,
     works: Vec<Work>,
-    /// The images of the trainings, figure by figure and case by case.
-    materials: Vec<Vec<Material>>,
 }
 
 impl Reproduction {
     /// Reads the configurations, and loads the images that they need from the cache.
     pub fn new(request: Request, cache: &Cache) -> Result<Self, RequestError> {
-        let works: Vec<Work> = select(&request.figures)?
+        let mut works: Vec<Work> = select(&request.figures)?
             .into_iter()
             .map(|entry| Work::read(entry, request.quick, request.seeds))
             .collect::<Result<_, _>>()?;
-        let by_work = works.iter().map(|work| match &work.experiment {
-            Experiment::Train(trainings) => trainings.as_slice(),
-            _ => &[],
-        });
-        let all: Vec<&Training> = by_work.clone().flatten().collect();
-        let mut loaded = Material::load_all(&all, cache)?.into_iter();
-        let materials = by_work.map(|own| loaded.by_ref().take(own.len()).collect()).collect();
-        Ok(Self { request, works, materials })
+        let resources = Resources { cache: Some(cache.clone()) };
+        load::<Query>(&mut works, &resources)?;
+        load::<BoundStudy>(&mut works, &resources)?;
+        load::<Simulation>(&mut works, &resources)?;
+        load::<ConvergenceStudy>(&mut works, &resources)?;
+        load::<Training>(&mut works, &resources)?;
+        Ok(Self { request, works })
     }
 
     /// The figures.
@@ -166,14 +162,13 @@ impl Reproduction {
     /// What each figure would cost. A cell that several figures share is counted for the first. Cells are
     /// run for a moment to see how fast they are; nothing is written.
     pub fn survey(&self, place: &Place<'_>) -> Result<Vec<Cost>, StoreError> {
-        let batches = Batches::new(&self.works, &self.materials);
         let mut costs = vec![Cost::default(); self.works.len()];
         // A question to the theory cannot be broken off to be timed.
-        survey(place, "theory", &batches.theory, &mut costs, Some(THEORY_POINT))?;
-        survey(place, "bound", &batches.bound, &mut costs, None)?;
-        survey(place, "simulate", &batches.simulate, &mut costs, None)?;
-        survey(place, "convergence-time", &batches.convergence, &mut costs, None)?;
-        survey(place, "train", &batches.train, &mut costs, None)?;
+        self.survey_kind::<Query>(place, &mut costs, Some(THEORY_POINT))?;
+        self.survey_kind::<BoundStudy>(place, &mut costs, None)?;
+        self.survey_kind::<Simulation>(place, &mut costs, None)?;
+        self.survey_kind::<ConvergenceStudy>(place, &mut costs, None)?;
+        self.survey_kind::<Training>(place, &mut costs, None)?;
         Ok(costs)
     }
 
@@ -186,18 +181,13 @@ impl Reproduction {
         interrupt: &AtomicBool,
     ) -> Result<Report, RunError> {
         let start = Instant::now();
-        let batches = Batches::new(&self.works, &self.materials);
         let mut records: Vec<Records> = self.works.iter().map(|_| Records::default()).collect();
-        let stages = Stages { place, watch, interrupt };
-        stages.run("theory", &batches.theory, &mut records, |own, one| own.theory.push(one))?;
-        stages.run("bound", &batches.bound, &mut records, |own, one| own.bound.push(one))?;
-        stages.run("simulate", &batches.simulate, &mut records, |own, one| {
-            own.simulate.push(one);
-        })?;
-        stages.run("convergence-time", &batches.convergence, &mut records, |own, one| {
-            own.convergence.push(one);
-        })?;
-        stages.run("train", &batches.train, &mut records, |own, one| own.train.push(one))?;
+        let stages = Stages { works: &self.works, place, watch, interrupt };
+        stages.run::<Query>(&mut records)?;
+        stages.run::<BoundStudy>(&mut records)?;
+        stages.run::<Simulation>(&mut records)?;
+        stages.run::<ConvergenceStudy>(&mut records)?;
+        stages.run::<Training>(&mut records)?;
         let exhibits =
             self.works.iter().zip(records).map(|(work, records)| exhibit(work, records)).collect();
         Ok(Report {
@@ -218,58 +208,56 @@ fn marker() -> Value {
     json!({"reproduce": "arXiv:2212.02846"})
 }
 
-/// Adds what the cells of one kind would cost.
-fn survey<C: Cell>(
-    place: &Place<'_>,
-    kind: &str,
-    batch: &Batch<C>,
-    costs: &mut [Cost],
-    seconds_a_unit: Option<f64>,
-) -> Result<(), StoreError> {
-    let directory = place.directory.join(kind);
-    let survey = Store::survey(&directory, kind, &marker(), place.fresh, &batch.cells)?;
-    for &owner in &batch.owners {
-        costs[owner].cells += 1;
+impl Reproduction {
+    /// Adds what the cells of one kind would cost.
+    fn survey_kind<E: Kind>(
+        &self,
+        place: &Place<'_>,
+        costs: &mut [Cost],
+        seconds_a_unit: Option<f64>,
+    ) -> Result<(), StoreError> {
+        let batch = Batch::<E>::new(&self.works);
+        let directory = place.directory.join(E::NAME);
+        let survey = Store::survey(&directory, E::NAME, &marker(), place.fresh, &batch.cells)?;
+        for &owner in &batch.owners {
+            costs[owner].cells += 1;
+        }
+        let mut missing: BTreeMap<usize, Vec<&E::Cell<'_>>> = BTreeMap::new();
+        for &i in &survey.missing {
+            missing.entry(batch.owners[i]).or_default().push(&batch.cells[i]);
+        }
+        for (owner, cells) in missing {
+            let work: u64 = cells.iter().map(|cell| cell.work()).sum();
+            let memory = cells.iter().map(|cell| cell.memory()).max().unwrap_or(0);
+            let seconds = match seconds_a_unit {
+                Some(seconds) => seconds * work as f64,
+                None => {
+                    // Cases may differ in their learners: one of either end is timed.
+                    let ends = [cells.first(), cells.last().filter(|_| cells.len() > 1)];
+                    let rates = ends.into_iter().flatten();
+                    let rates = rates.filter_map(|cell| remanent_store::rate(*cell));
+                    let times: Vec<f64> = rates.map(|rate| work as f64 / rate).collect();
+                    times.iter().sum::<f64>() / times.len().max(1) as f64
+                }
+            };
+            costs[owner].add(&Cost { cells: 0, missing: cells.len(), seconds, memory });
+        }
+        Ok(())
     }
-    let mut missing: BTreeMap<usize, Vec<&C>> = BTreeMap::new();
-    for &i in &survey.missing {
-        missing.entry(batch.owners[i]).or_default().push(&batch.cells[i]);
-    }
-    for (owner, cells) in missing {
-        let work: u64 = cells.iter().map(|cell| cell.work()).sum();
-        let memory = cells.iter().map(|cell| cell.memory()).max().unwrap_or(0);
-        let seconds = match seconds_a_unit {
-            Some(seconds) => seconds * work as f64,
-            None => {
-                // Cases may differ in their learners: one of either end is timed.
-                let ends = [cells.first(), cells.last().filter(|_| cells.len() > 1)];
-                let rates = ends.into_iter().flatten();
-                let rates = rates.filter_map(|cell| remanent_store::rate(*cell));
-                let times: Vec<f64> = rates.map(|rate| work as f64 / rate).collect();
-                times.iter().sum::<f64>() / times.len().max(1) as f64
-            }
-        };
-        costs[owner].add(&Cost { cells: 0, missing: cells.len(), seconds, memory });
-    }
-    Ok(())
 }
 
 /// Runs one kind of cells after another.
 struct Stages<'a, F> {
+    works: &'a [Work],
     place: &'a Place<'a>,
     watch: F,
     interrupt: &'a AtomicBool,
 }
 
 impl<W: Watcher, F: Fn(&Stage<'_>) -> W> Stages<'_, F> {
-    fn run<C: Cell>(
-        &self,
-        kind: &str,
-        batch: &Batch<C>,
-        records: &mut [Records],
-        put: impl Fn(&mut Records, C::Record),
-    ) -> Result<(), RunError> {
-        let cells = &batch.cells;
+    fn run<E: Kind>(&self, records: &mut [Records]) -> Result<(), RunError> {
+        let batch = Batch::<E>::new(self.works);
+        let (kind, cells) = (E::NAME, &batch.cells);
         if cells.is_empty() {
             return Ok(());
         }
@@ -285,7 +273,7 @@ impl<W: Watcher, F: Fn(&Stage<'_>) -> W> Stages<'_, F> {
             with_models: false,
         };
         let finished = request.run(cells, &watcher, self.interrupt)?;
-        batch.deal(finished.records, &finished.seconds, records, put);
+        batch.deal(finished.records, &finished.seconds, records);
         Ok(())
     }
 }

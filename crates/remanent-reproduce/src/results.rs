@@ -5,11 +5,12 @@ use remanent_perceptron::convergence::Convergence;
 use remanent_perceptron::observables::generalisation_error;
 use remanent_plot::{Figure, Table};
 
-use crate::batches::Records;
+use crate::parts::{Parts, Records};
 use crate::verdict::Findings;
-use crate::work::{Experiment, Work};
+use crate::work::Work;
 use remanent_lab::bound::{self, BoundSummary};
 use remanent_lab::convergence::{self, ConvergenceSummary};
+use remanent_lab::experiment::{Experiment, Prepared};
 use remanent_lab::plan::Case;
 use remanent_lab::simulation::{self, CaseSummary, Comparison, Learner, Simulation, TheoryChoice};
 use remanent_lab::theory::Answer;
@@ -142,55 +143,53 @@ impl Results {
     /// Summarises the records of a figure.
     pub fn new(work: &Work, records: Records) -> Result<Self, String> {
         let mut results = Self { theory: records.theory, ..Self::default() };
-        let cases = work.plan.cases.iter();
-        let seeds = work.plan.seeds;
         let incomplete = |case: &Case| {
             let label = case.label();
             format!("figure {}: no trial of the case '{label}' can be used", work.entry.id)
         };
-        match &work.experiment {
-            Experiment::Theory => {}
-            Experiment::Bound(_) => {
-                results.bound = bound::summarise(&records.bound).unwrap_or_default();
-                results.bound_trials = records.bound;
-            }
-            Experiment::Simulate(simulations) => {
-                let trials = records.simulate.chunks(seeds);
-                for ((case, simulation), trials) in cases.zip(simulations).zip(trials) {
-                    let summary = simulation::summarise(trials).ok_or_else(|| incomplete(case))?;
-                    let (case, simulation) = (case.clone(), simulation.clone());
-                    let diverged = simulation::divergence(trials).map_or(0, |(_, count)| count);
-                    let sound = trials.iter().filter(|trial| trial.diverged.is_none());
-                    let trials = sound.cloned().collect();
-                    results.simulated.push(Simulated {
-                        case,
-                        simulation,
-                        summary,
-                        trials,
-                        diverged,
-                    });
-                }
-            }
-            Experiment::Convergence(studies) => {
-                for (study, trials) in studies.iter().zip(records.convergence.chunks(seeds)) {
-                    let summary = convergence::summarise(study, trials);
-                    results.convergence.extend(summary.map(|summary| Converged {
-                        summary,
-                        trials: trials.to_vec(),
-                        latest: study.latest(),
-                    }));
-                }
-            }
-            Experiment::Train(trainings) => {
-                let trials = records.train.chunks(seeds);
-                for ((case, training), trials) in cases.zip(trainings).zip(trials) {
-                    let summary = training::summarise(trials).ok_or_else(|| incomplete(case))?;
-                    let (case, training) = (case.clone(), training.clone());
-                    let trials = trials.to_vec();
-                    results.trained.push(Trained { case, training, summary, trials });
-                }
-            }
+        let Parts { bound, simulate, convergence, train, .. } = &work.parts;
+        if !bound.cases.is_empty() {
+            results.bound = bound::summarise(&records.bound).unwrap_or_default();
+            results.bound_trials = records.bound;
+        }
+        for (case, simulation, trials) in cases(simulate, &records.simulate) {
+            let summary = simulation::summarise(trials).ok_or_else(|| incomplete(case))?;
+            let diverged = simulation::divergence(trials).map_or(0, |(_, count)| count);
+            let sound = trials.iter().filter(|trial| trial.diverged.is_none());
+            results.simulated.push(Simulated {
+                case: case.clone(),
+                simulation: simulation.clone(),
+                summary,
+                trials: sound.cloned().collect(),
+                diverged,
+            });
+        }
+        for (_, study, trials) in cases(convergence, &records.convergence) {
+            let summary = convergence::summarise(study, trials);
+            results.convergence.extend(summary.map(|summary| Converged {
+                summary,
+                trials: trials.to_vec(),
+                latest: study.latest(),
+            }));
+        }
+        for (case, training, trials) in cases(train, &records.train) {
+            results.trained.push(Trained {
+                case: case.clone(),
+                training: training.clone(),
+                summary: training::summarise(trials).ok_or_else(|| incomplete(case))?,
+                trials: trials.to_vec(),
+            });
         }
         Ok(results)
     }
+}
+
+/// The cases of a kind, each with the records of its trials.
+fn cases<'a, E: Experiment>(
+    part: &'a Prepared<E>,
+    records: &'a [E::Record],
+) -> impl Iterator<Item = (&'a Case, &'a E, &'a [E::Record])> {
+    let trials = records.chunks(part.plan.seeds);
+    let cases = part.plan.cases.iter().zip(&part.cases).zip(trials);
+    cases.map(|((case, experiment), trials)| (case, experiment, trials))
 }

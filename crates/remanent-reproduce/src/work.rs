@@ -1,67 +1,22 @@
 //! What one figure asks for: its configuration, read and checked.
 
-use thiserror::Error;
+use remanent_lab::config;
+use remanent_lab::experiment::{Error, Experiment, Prepared};
+use remanent_lab::options::Options;
+use remanent_lab::plan::{Case, Layers, Plan};
+use remanent_lab::theory::Query;
 use toml::{Table, Value};
 
-use remanent_lab::bound::BoundStudy;
-use remanent_lab::config::{self, ConfigError};
-use remanent_lab::convergence::ConvergenceStudy;
-use remanent_lab::options::Options;
-use remanent_lab::plan::{Layers, Plan, PlanError};
-use crate::report::Size;
 use crate::catalogue::Entry;
-use remanent_lab::simulation::{
-    BoundOptions, ConvergenceOptions, SettingError, Simulation, SimulationOptions,
-};
-use remanent_lab::theory::{Query, QueryError};
-use remanent_lab::training::{Training, TrainingError, TrainingOptions};
-
-/// Why a configuration is no figure.
-#[derive(Debug, Error)]
-pub enum WorkError {
-    /// It cannot be read.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// Its cases make no sense.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// A simulation makes no sense.
-    #[error(transparent)]
-    Setting(#[from] SettingError),
-    /// A training makes no sense.
-    #[error(transparent)]
-    Training(#[from] TrainingError),
-    /// A question to the theory makes no sense.
-    #[error(transparent)]
-    Query(#[from] QueryError),
-}
-
-/// The experiment of a figure; one entry a case.
-#[derive(Clone, Debug)]
-pub enum Experiment {
-    /// None: it is theory alone.
-    Theory,
-    /// Perceptrons.
-    Simulate(Vec<Simulation>),
-    /// The bound by enumeration.
-    Bound(Vec<BoundStudy>),
-    /// Convergence times.
-    Convergence(Vec<ConvergenceStudy>),
-    /// Networks.
-    Train(Vec<Training>),
-}
+use crate::parts::Parts;
+use crate::report::Size;
 
 /// A figure that shall be made.
-#[derive(Clone, Debug)]
 pub struct Work {
     /// The figure.
     pub entry: &'static Entry,
-    /// Its cases and seeds.
-    pub plan: Plan,
-    /// What is computed for each case.
-    pub experiment: Experiment,
-    /// What the theory is asked.
-    pub queries: Vec<Query>,
+    /// What is computed.
+    pub parts: Parts,
     /// How large it is.
     pub size: Size,
     /// Whether it is the small version.
@@ -72,20 +27,17 @@ pub struct Work {
 
 impl Work {
     /// Reads the configuration of a figure: its small version if `quick`, and at most so many seeds.
-    pub fn read(entry: &'static Entry, quick: bool, seeds: Option<u32>) -> Result<Self, WorkError> {
+    pub fn read(entry: &'static Entry, quick: bool, seeds: Option<u32>) -> Result<Self, Error> {
         let file = config::parse_text(entry.config, &format!("configs/{}", entry.file))?;
-        let (plan, experiment) = plan(&file, quick, seeds)?;
-        let (whole, whole_experiment) = self::plan(&file, false, None)?;
-        let queries = self::queries(&file, quick)?;
-        let smaller = plan.seeds < whole.seeds
-            || !plan.cases.iter().map(|c| &c.table).eq(whole.cases.iter().map(|c| &c.table));
-        let coarser = queries != self::queries(&file, false)?;
+        let parts = parts(&file, quick, seeds)?;
+        let whole = self::parts(&file, false, None)?;
+        let coarser = parts.theory.cases != whole.theory.cases;
         let size = Size {
-            text: describe(&plan, &experiment, coarser),
-            full: (smaller || coarser).then(|| describe(&whole, &whole_experiment, false)),
+            text: describe(&parts, coarser),
+            full: (is_smaller(&parts, &whole) || coarser).then(|| describe(&whole, false)),
             fewer_points: coarser,
         };
-        Ok(Self { entry, plan, experiment, queries, size, quick, seeds })
+        Ok(Self { entry, parts, size, quick, seeds })
     }
 
     /// The command that makes the figure again.
@@ -99,41 +51,39 @@ impl Work {
     }
 }
 
-/// The cases of a file, and what is computed for each.
-fn plan(file: &Table, quick: bool, seeds: Option<u32>) -> Result<(Plan, Experiment), WorkError> {
-    let kind = file.get("experiment").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let keys = match kind.as_str() {
-        "simulate" => SimulationOptions::list(),
-        "bound" => BoundOptions::list(),
-        "convergence-time" => ConvergenceOptions::list(),
-        "train" => TrainingOptions::list(),
-        _ => Vec::new(),
-    };
+/// What a file computes.
+fn parts(file: &Table, quick: bool, seeds: Option<u32>) -> Result<Parts, Error> {
+    let mut parts = Parts { theory: queries(file, quick)?, ..Parts::default() };
+    match file.get("experiment").and_then(Value::as_str) {
+        Some("bound") => parts.bound = cases(file, quick, seeds)?,
+        Some("simulate") => parts.simulate = cases(file, quick, seeds)?,
+        Some("convergence-time") => parts.convergence = cases(file, quick, seeds)?,
+        Some("train") => parts.train = cases(file, quick, seeds)?,
+        _ => {}
+    }
+    Ok(parts)
+}
+
+/// The cases of a file. What their cells need is loaded for all figures together.
+fn cases<E: Experiment>(
+    file: &Table,
+    quick: bool,
+    seeds: Option<u32>,
+) -> Result<Prepared<E>, Error> {
     let quick = quick && file.contains_key("quick");
     let layers = Layers { file: file.clone(), quick, ..Layers::default() };
-    let mut plan = Plan::new(layers, &kind, &keys)?;
+    let mut plan = Plan::new(layers, E::NAME, &E::Options::list())?;
     if let Some(most) = seeds {
         plan.seeds = plan.seeds.min(most as usize);
     }
-    let tables = plan.cases.iter().map(|case| &case.table);
-    let experiment = match kind.as_str() {
-        "simulate" => {
-            Experiment::Simulate(tables.map(Simulation::from_table).collect::<Result<_, _>>()?)
-        }
-        "bound" => Experiment::Bound(tables.map(BoundStudy::from_table).collect::<Result<_, _>>()?),
-        "convergence-time" => Experiment::Convergence(
-            tables.map(ConvergenceStudy::from_table).collect::<Result<_, _>>()?,
-        ),
-        "train" => Experiment::Train(tables.map(Training::from_table).collect::<Result<_, _>>()?),
-        _ => Experiment::Theory,
-    };
-    Ok((plan, experiment))
+    let cases = plan.cases.iter().map(|case| E::read(&case.table)).collect::<Result<_, _>>()?;
+    Ok(Prepared { plan, cases, materials: Vec::new() })
 }
 
 /// What a file asks of the theory; a question may have a `quick` of its own.
-fn queries(file: &Table, quick: bool) -> Result<Vec<Query>, WorkError> {
+fn queries(file: &Table, quick: bool) -> Result<Prepared<Query>, Error> {
     let listed = file.get("theory").and_then(Value::as_array).map(Vec::as_slice);
-    let mut queries = Vec::new();
+    let mut prepared = Prepared::<Query>::default();
     for table in listed.unwrap_or_default().iter().filter_map(Value::as_table) {
         let mut table = table.clone();
         if let Some(Value::Table(own)) = table.remove("quick")
@@ -141,62 +91,80 @@ fn queries(file: &Table, quick: bool) -> Result<Vec<Query>, WorkError> {
         {
             config::merge(&mut table, own);
         }
-        queries.push(Query::from_table(&table)?);
+        prepared.cases.push(Query::read(&table)?);
+        prepared.plan.cases.push(Case { differs: Table::new(), table });
     }
-    Ok(queries)
+    Ok(prepared)
+}
+
+/// Whether a figure has fewer trials than at full size, or cases of another size.
+fn is_smaller(parts: &Parts, whole: &Parts) -> bool {
+    fn differs<E: Experiment>(part: &Prepared<E>, whole: &Prepared<E>) -> bool {
+        part.plan.seeds < whole.plan.seeds || part.cases != whole.cases
+    }
+    differs(&parts.bound, &whole.bound)
+        || differs(&parts.simulate, &whole.simulate)
+        || differs(&parts.convergence, &whole.convergence)
+        || differs(&parts.train, &whole.train)
 }
 
 /// The size of an experiment in words: what all cases share is said once, what they differ in is
 /// given as a list.
-fn describe(plan: &Plan, experiment: &Experiment, coarser: bool) -> String {
-    let text = extent(plan, experiment);
+fn describe(parts: &Parts, coarser: bool) -> String {
+    let plans = [&parts.bound.plan, &parts.simulate.plan, &parts.convergence.plan];
+    let text = if !parts.train.cases.is_empty() {
+        extent_of_trainings(parts)
+    } else if let Some(plan) = plans.into_iter().find(|plan| !plan.cases.is_empty()) {
+        extent_of_perceptrons(plan)
+    } else {
+        "exact, N → ∞".into()
+    };
     if coarser { format!("{text}, fewer points of the theory") } else { text }
 }
 
-fn extent(plan: &Plan, experiment: &Experiment) -> String {
-    let trials = match plan.seeds {
+fn trials(plan: &Plan) -> String {
+    match plan.seeds {
         1 => "1 trial".to_owned(),
         n => format!("{n} trials"),
-    };
-    let listed = |values: Vec<String>| {
-        let mut seen: Vec<String> = Vec::new();
-        for value in values {
-            if !seen.contains(&value) {
-                seen.push(value);
-            }
-        }
-        seen.join(" or ")
-    };
-    match experiment {
-        Experiment::Theory => "exact, N → ∞".into(),
-        Experiment::Bound(_) | Experiment::Convergence(_) | Experiment::Simulate(_) => {
-            let of = |key: &str| {
-                let values = plan.cases.iter().filter_map(|case| case.table.get(key));
-                listed(values.map(Value::to_string).collect())
-            };
-            let epochs = of("epochs");
-            let epochs = if epochs.is_empty() { epochs } else { format!(", epochs {epochs}") };
-            format!("N = {}{epochs}, {trials}", of("n"))
-        }
-        Experiment::Train(trainings) => {
-            let streams =
-                trainings.iter().map(|t| t.stream.trim().replace('\n', " then ")).collect();
-            let widths = trainings.iter().map(|t| format!("{:?}", t.parameters.hidden)).collect();
-            let epochs = trainings.iter().map(|t| listed_counts(&t.epochs)).collect();
-            let images = trainings.iter().filter_map(|t| t.train_images).map(|n| n.to_string());
-            let images: Vec<String> = images.collect();
-            let images = match images.as_slice() {
-                [] => String::new(),
-                _ => format!(", {} images", listed(images)),
-            };
-            format!(
-                "{}, hidden layers {}, {} epochs a task{images}, {trials}",
-                listed(streams),
-                listed(widths),
-                listed(epochs)
-            )
+    }
+}
+
+/// Each value once.
+fn listed(values: impl IntoIterator<Item = String>) -> String {
+    let mut seen: Vec<String> = Vec::new();
+    for value in values {
+        if !seen.contains(&value) {
+            seen.push(value);
         }
     }
+    seen.join(" or ")
+}
+
+fn extent_of_perceptrons(plan: &Plan) -> String {
+    let of = |key: &str| {
+        let values = plan.cases.iter().filter_map(|case| case.table.get(key));
+        listed(values.map(Value::to_string))
+    };
+    let epochs = of("epochs");
+    let epochs = if epochs.is_empty() { epochs } else { format!(", epochs {epochs}") };
+    format!("N = {}{epochs}, {}", of("n"), trials(plan))
+}
+
+fn extent_of_trainings(parts: &Parts) -> String {
+    let trainings = || parts.train.cases.iter();
+    let images: Vec<String> =
+        trainings().filter_map(|t| t.train_images).map(|n| n.to_string()).collect();
+    let images = match images.as_slice() {
+        [] => String::new(),
+        _ => format!(", {} images", listed(images)),
+    };
+    format!(
+        "{}, hidden layers {}, {} epochs a task{images}, {}",
+        listed(trainings().map(|t| t.stream.trim().replace('\n', " then "))),
+        listed(trainings().map(|t| format!("{:?}", t.parameters.hidden))),
+        listed(trainings().map(|t| listed_counts(&t.epochs))),
+        trials(&parts.train.plan)
+    )
 }
 
 fn listed_counts(counts: &[usize]) -> String {

@@ -93,7 +93,9 @@ impl Reproduce {
         let watch = |stage: &Stage<'_>| {
             let Stage { kind, cells, work, directory } = stage;
             let shown = directory.display();
-            output::remark(quiet, &format!("{kind}: {cells} cells, records in {shown}"));
+            let read_only = remanent_store::is_read_only(directory) && !self.fresh;
+            let suffix = if read_only { ", which is read-only" } else { "" };
+            output::remark(quiet, &format!("{kind}: {cells} cells, records in {shown}{suffix}"));
             Voice::new(*work, quiet)
         };
         let report = reproduction.run(&place, watch, &INTERRUPTED)?;

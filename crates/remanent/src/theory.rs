@@ -23,19 +23,25 @@ pub enum TheoryCommand {
     /// Solve one task: order parameters, error, free energy and replicon
     ///
     /// One row for every combination of alpha and beta.
-    #[command(after_help = "Example:\n  remanent theory single --alpha 0.1:3:0.01 --beta 20 --plot single.svg")]
+    #[command(
+        after_help = "Example:\n  remanent theory single --alpha 0.1:3:0.01 --beta 20 --plot single.svg"
+    )]
     Single(TheoryQuestion<SingleOptions>),
     /// Solve one task or a chain with the self-overlap q_d held at q_star
     ///
     /// With one alpha, one row per q_star. With several, a chain of tasks with one q_star each, so
     /// that gradient descent can be compared with the theory at the q_star that it has reached.
-    #[command(after_help = "Example:\n  remanent theory constrained --alpha 2 --beta 20 --q-star 0.1:0.98:0.02")]
+    #[command(
+        after_help = "Example:\n  remanent theory constrained --alpha 2 --beta 20 --q-star 0.1:0.98:0.02"
+    )]
     Constrained(TheoryQuestion<ConstrainedOptions>),
     /// Solve a chain of tasks: the error on every task after each one
     ///
     /// The teachers form a Markov chain: neighbours have overlap r0, distant ones the product. A scan
     /// repeats the chain over values of one or two parameters.
-    #[command(after_help = "Examples:\n  remanent theory chain --alpha 2,3,3,3 --beta 20 --r0 0.5 --gamma 1\n  remanent theory chain --alpha 2,2 --r0 0.5 --scan alpha.2=0.1:5:0.1 --plot scan.svg")]
+    #[command(
+        after_help = "Examples:\n  remanent theory chain --alpha 2,3,3,3 --beta 20 --r0 0.5 --gamma 1\n  remanent theory chain --alpha 2,2 --r0 0.5 --scan alpha.2=0.1:5:0.1 --plot scan.svg"
+    )]
     Chain(Chain),
     /// Follow the curve of solutions in alpha round its folds
     ///
@@ -126,8 +132,7 @@ impl<O: remanent_lab::options::Options> TheoryQuestion<O> {
         self.output.check()?;
         let mut table: Table = self.options.given;
         table.insert("ask".into(), question.word().into());
-        let prepared =
-            Prepared::<Query>::of_plan(Plan::of_one_case(table), &Resources::default())?;
+        let prepared = Prepared::<Query>::of_plan(Plan::of_one_case(table), &Resources::default())?;
         let voice = Voice::new(prepared.work(), quiet);
         let view = remanent_lab::experiment::NoView {};
         let report = match self.keep.out {

@@ -48,7 +48,7 @@ pub struct Comparison {
     pub against: Against,
     /// After which task, from 1.
     pub task: usize,
-    /// `q_d`, `q_0`, `r`, `p`, or `eps.k` for the error on task k.
+    /// `q_d`, `q_0`, `r`, `p`, or `eps_k` for the error on task k.
     pub quantity: String,
     /// The q_⋆ at which the theory was solved, if it is the constrained one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -187,7 +187,7 @@ fn at_ends(
                 Against::Ensemble => error_of_mean(&end.p_by_task[task]),
                 Against::Constrained | Against::Chain => *eps,
             };
-            push(format!("eps.{}", task + 1), theory, &eps);
+            push(format!("eps_{}", task + 1), theory, &eps);
         }
     }
     found
@@ -229,7 +229,7 @@ fn along_rise(
         found.push(Comparison {
             against: Against::Constrained,
             task: 1,
-            quantity: "eps.1".into(),
+            quantity: "eps_1".into(),
             q_star: Some(row.q_star),
             theory: eps,
             simulation: row.eps[0],

@@ -13,8 +13,11 @@ mod tables;
 pub use cell::{Trial, TrialRecord};
 pub use compare::{Against, CompareError, Comparison, TheoryChoice, compare};
 pub use config::{Learner, SettingError, Simulation};
-pub use options::{BoundOptions, ConvergenceOptions, GradientOptions, Method, SimulationOptions, SimulationView, With};
 pub use figures::{Drawn, figure};
+pub use options::{
+    BoundOptions, ConvergenceOptions, GradientOptions, Method, SimulationOptions, SimulationView,
+    With,
+};
 pub use report::SimulationReport;
 pub use summary::{CaseSummary, SampledTask, SummaryRow, TaskEnd, divergence, summarise};
 pub use tables::{Named, comparison_table, end_table, row_table, sampling_table};

@@ -233,10 +233,10 @@ impl OptionValue for Start {
             Value::String(text) if text == "random" => Ok(Self::Random),
             Value::Float(m) => Ok(Self::Teacher(*m)),
             Value::Integer(m) => Ok(Self::Teacher(*m as f64)),
-            _ => {
-                Err("'random', or the magnetisation towards the teacher, between -1 and 1, e.g. 0.9"
-                    .into())
-            }
+            _ => Err(
+                "'random', or the magnetisation towards the teacher, between -1 and 1, e.g. 0.9"
+                    .into(),
+            ),
         }
     }
 

@@ -68,7 +68,7 @@ struct Side<'a> {
 impl Side<'_> {
     /// The error on one task (from 0) after another (from 1): simulation and theory.
     fn error(&self, after: usize, task: usize) -> Option<&Comparison> {
-        let quantity = format!("eps.{}", task + 1);
+        let quantity = format!("eps_{}", task + 1);
         let same = |c: &&Comparison| {
             c.against == self.against && c.task == after && c.quantity == quantity
         };

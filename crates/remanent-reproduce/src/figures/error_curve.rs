@@ -10,8 +10,8 @@ use super::words::error;
 use crate::results::{Drawing, Judgement, Results, Simulated};
 use crate::study::Study;
 use crate::thresholds::{ABOUT, JUMP, MOST, ROUGHLY};
-use remanent_lab::theory::known;
 use crate::verdict::{Agreement, Claim, Estimate, Findings, Test};
+use remanent_lab::theory::known;
 
 /// The exponent that the paper fits from α_c on.
 const PUBLISHED_EXPONENT: f64 = 13.1;

@@ -9,8 +9,8 @@ use super::words::{capital, error, list};
 use crate::results::{Drawing, Judgement, Results, Simulated};
 use crate::study::Study;
 use crate::thresholds::CLOSE;
-use remanent_lab::theory::known;
 use crate::verdict::{Answer, Estimate, Findings, Outcome, Test, Threshold};
+use remanent_lab::theory::known;
 
 /// Figure B3.
 pub struct Gamma;

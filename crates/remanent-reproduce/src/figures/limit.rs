@@ -11,8 +11,8 @@ use super::solutions::stable_solutions;
 use super::words::{error, list};
 use crate::results::{Drawing, Judgement, Results};
 use crate::study::Study;
-use remanent_lab::theory::known;
 use crate::verdict::{Answer, Estimate, Findings, Outcome, Test, Threshold};
+use remanent_lab::theory::known;
 
 /// Where the errors are compared.
 const ALPHA: f64 = 2.0;

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::results::{Drawing, Judgement, Results, Simulated};
 use crate::study::Study;
 use crate::thresholds::ROUGHLY;
+use crate::verdict::{Agreement, Claim, Estimate, Findings, Test, Threshold};
 use remanent_lab::simulation::SummaryRow;
 use remanent_lab::theory::{Constrained, known};
-use crate::verdict::{Agreement, Claim, Estimate, Findings, Test, Threshold};
 
 /// β of the published theory curve.
 const PUBLISHED_BETA: f64 = 5.0;

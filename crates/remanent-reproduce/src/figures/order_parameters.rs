@@ -9,9 +9,9 @@ use super::words::error;
 use crate::results::{Drawing, Judgement, Results};
 use crate::study::Study;
 use crate::thresholds::{CLOSE, JUMP};
+use crate::verdict::{Claim, Estimate, Findings, Test};
 use remanent_lab::theory::known;
 use remanent_lab::theory::monte_carlo::MonteCarlo;
-use crate::verdict::{Claim, Estimate, Findings, Test};
 
 /// Figure 3a.
 pub struct OrderParameters;

@@ -13,8 +13,8 @@ use super::solutions::jump;
 use super::words::{capital, error, list};
 use crate::results::{Drawing, Judgement, Results};
 use crate::study::Study;
-use remanent_lab::theory::known;
 use crate::verdict::{Answer, Findings};
+use remanent_lab::theory::known;
 
 /// Figure B1.
 pub struct Phases;

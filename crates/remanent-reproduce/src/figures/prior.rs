@@ -9,9 +9,9 @@ use super::words::list;
 use crate::results::{Drawing, Judgement, Results, Simulated};
 use crate::study::Study;
 use crate::thresholds::{CLOSE, LEARNED};
+use crate::verdict::{Agreement, Answer, Estimate, Findings, Outcome, Pair, Test, Threshold};
 use remanent_lab::simulation::Learner;
 use remanent_lab::theory::known;
-use crate::verdict::{Agreement, Answer, Estimate, Findings, Outcome, Pair, Test, Threshold};
 
 /// Figure B6.
 pub struct Prior;
@@ -91,7 +91,7 @@ impl Study for Prior {
         };
         let sampled = |case: &Simulated, prior: bool| {
             let compared = case.compared()?;
-            let found = compared.iter().find(|c| c.quantity == "eps.1")?;
+            let found = compared.iter().find(|c| c.quantity == "eps_1")?;
             let eps = found.estimate(case.trials.len());
             Some(Sampled { alpha: alpha(case), prior, eps, theory: found.theory })
         };

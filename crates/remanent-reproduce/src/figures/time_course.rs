@@ -133,7 +133,7 @@ impl Study for TimeCourse {
             let reached = case.summary.ends[after - 1].q_star.into();
             norms.push(Norm { after, reached, free: theory(Against::Chain, after, "q_d") });
             for task in 1..=tasks {
-                let quantity = format!("eps.{task}");
+                let quantity = format!("eps_{task}");
                 errors.push(Ended {
                     after,
                     task,
@@ -256,7 +256,7 @@ fn errors(
     against: Against,
     task: usize,
 ) -> impl Iterator<Item = &Comparison> {
-    let quantity = format!("eps.{}", task + 1);
+    let quantity = format!("eps_{}", task + 1);
     comparison.iter().filter(move |c| c.against == against && c.quantity == quantity)
 }
 

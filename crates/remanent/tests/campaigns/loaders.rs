@@ -17,9 +17,10 @@ use remanent_data::sources::Cache;
 use remanent_data::stream::StreamSpec;
 use remanent_data::{idx, npz};
 use remanent_lab::plan::{Layers, Plan};
-use remanent_lab::simulation::{self, Simulation};
+use remanent_lab::options::Options;
+use remanent_lab::simulation::{Simulation, SimulationOptions};
 use remanent_lab::theory::Query;
-use remanent_lab::training::{self, Training};
+use remanent_lab::training::{Training, TrainingOptions};
 use remanent_lab::{config, found};
 use remanent_network::architecture::{Activation, Architecture, Normalisation};
 use remanent_network::archive::Archive;
@@ -523,7 +524,7 @@ fn simulation_load(bytes: &[u8], folder: &Path) -> Result<String, String> {
         }
     }
     let layers = Layers { file: table, ..Layers::default() };
-    let plan = Plan::new(layers, "simulate", &simulation::keys()).map_err(text)?;
+    let plan = Plan::new(layers, "simulate", &SimulationOptions::list()).map_err(text)?;
     for case in &plan.cases {
         let simulation = Simulation::from_table(&case.table).map_err(text)?;
         simulation.setting.patterns().map_err(text)?;
@@ -552,7 +553,7 @@ normalisation = "batch"
 fn training_load(bytes: &[u8], folder: &Path) -> Result<String, String> {
     let table = config::read_file(&file(folder, "b.toml", bytes)).map_err(text)?;
     let layers = Layers { file: table, ..Layers::default() };
-    let plan = Plan::new(layers, "train", &training::KEYS).map_err(text)?;
+    let plan = Plan::new(layers, "train", &TrainingOptions::list()).map_err(text)?;
     for case in &plan.cases {
         Training::from_table(&case.table).map_err(text)?.check(3).map_err(text)?;
     }

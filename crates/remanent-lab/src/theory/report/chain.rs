@@ -8,9 +8,9 @@ use remanent_theory::scan::{ScanAxis, ScanPoint};
 use super::{Conclusion, tables as rows};
 use crate::experiment::Detail;
 
-/// The name of a scanned parameter in a column: `alpha_2` for `alpha.2`.
+/// The name of a scanned parameter in a column: `alpha2` for `alpha.2`, `r0_1` for `r0.1`.
 fn column(name: &str) -> String {
-    name.replace('.', "_")
+    name.replace('.', if name.starts_with("r0") { "_" } else { "" })
 }
 
 /// A point with the scanned parameters under the names of columns.

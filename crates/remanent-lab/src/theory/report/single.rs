@@ -30,14 +30,7 @@ pub(super) fn figure(rows: &[Solution], alpha: &[f64], beta: &[f64]) -> Figure {
                 by_branch(&mut order, &sorted, x, y, Some(name), color);
             }
         } else {
-            by_branch(
-                &mut order,
-                &sorted,
-                x,
-                |s| s.q_d,
-                Some(&format!("q_d, {label}")),
-                number,
-            );
+            by_branch(&mut order, &sorted, x, |s| s.q_d, Some(&format!("q_d, {label}")), number);
         }
         by_branch(&mut error, &sorted, x, |s| s.eps, Some(label), number);
         by_branch(&mut energy, &sorted, x, |s| s.minus_beta_f, Some(label), number);

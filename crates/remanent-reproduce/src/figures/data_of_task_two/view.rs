@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::results::{Results, Simulated};
 use crate::thresholds::LEARNED;
-use remanent_lab::theory::known;
 use crate::verdict::{Agreement, Estimate, Pair};
+use remanent_lab::theory::known;
 
 /// So near in α_2 to the jump of the theory is around the transition.
 const AROUND: f64 = 0.5;

@@ -7,8 +7,8 @@ use remanent_plot::{
 
 use super::super::solutions;
 use super::{CRITICAL, FIT_TO, PUBLISHED_EXPONENT, fitted, local_exponents};
-use remanent_lab::lines::{self, Measured};
 use crate::results::{Drawing, Results};
+use remanent_lab::lines::{self, Measured};
 use remanent_lab::theory::known;
 use remanent_theory::branches::Branches;
 use remanent_theory::solution::Solution;

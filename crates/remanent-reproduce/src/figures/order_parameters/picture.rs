@@ -8,8 +8,8 @@ use remanent_theory::branches::Branches;
 use remanent_theory::solution::Solution;
 
 use super::super::solutions::{self, is_stable};
-use remanent_lab::lines::{self, Measured};
 use crate::results::{Drawing, Results};
+use remanent_lab::lines::{self, Measured};
 use remanent_lab::theory::monte_carlo::{MonteCarlo, Row, Settled};
 
 /// Where the published estimator, iterated with most draws, settles, and how many these are.
