@@ -81,10 +81,9 @@ impl Cell for BoundTrial<'_> {
         let learner = &self.study.learner;
         let world =
             World::draw(&self.study.simulation.setting, self.trial).map_err(Stopped::failed)?;
-        let trainer = Trainer::new(learner, &world, self.trial);
+        let trainer = Trainer::new(learner, &world, self.trial).map_err(Stopped::failed)?;
         let every = learner.record_every;
-        let (patterns, teacher) = (world.patterns(0), world.teacher(0));
-        let rows = along_training(trainer, patterns, teacher, self.study.kappa, every);
+        let rows = along_training(trainer, self.study.kappa, every).map_err(Stopped::failed)?;
         context.advance(1);
         Ok(rows)
     }

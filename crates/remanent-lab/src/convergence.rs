@@ -92,14 +92,17 @@ impl Cell for ConvergenceTrial<'_> {
         let world =
             World::draw(&self.study.simulation.setting, self.trial).map_err(Stopped::failed)?;
         let (trainer, eps) = match context.load::<WatchProgress>() {
-            Some(WatchProgress { training, eps }) => {
-                (Trainer::resume(learner, &world, self.trial, training), eps)
+            Some(WatchProgress { training, eps }) => (
+                Trainer::resume(learner, &world, self.trial, training).map_err(Stopped::failed)?,
+                eps,
+            ),
+            None => {
+                (Trainer::new(learner, &world, self.trial).map_err(Stopped::failed)?, Vec::new())
             }
-            None => (Trainer::new(learner, &world, self.trial), Vec::new()),
         };
         let done = trainer.epochs_done() as u64;
         context.advance(done * self.weight());
-        let mut watch = Watch::new(trainer, &world, self.study.criterion, eps);
+        let mut watch = Watch::new(trainer, self.study.criterion, eps);
         let found = loop {
             if let Some(found) = watch.epoch() {
                 break found;

@@ -1,4 +1,4 @@
-//! Pseudo-arclength continuation: following a curve of solutions round its folds.
+//! Pseudo-arclength continuation: follows a curve of solutions around its folds.
 //!
 //! A curve is given by M − 1 equations in M unknowns (the last of which is
 //! usually a control parameter). A step predicts along the tangent and
@@ -24,7 +24,7 @@ pub struct Point<const M: usize> {
     pub jacobian: [[f64; M]; M],
 }
 
-/// How finely to trace, and how far.
+/// Step sizes and limits of a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct Tracer {
     /// Length of the first step.
@@ -44,11 +44,11 @@ pub struct Tracer {
 /// Why a trace ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceEnd {
-    /// The caller said so.
+    /// The `stop` condition held.
     Stopped,
-    /// The number of points was used up.
+    /// The limit of points was reached.
     MaxPoints,
-    /// No step, however short, finds the next point.
+    /// No step down to the shortest finds the next point.
     Lost,
 }
 
@@ -124,7 +124,7 @@ impl<const M: usize> Recent<M> {
 }
 
 /// Corrects `predicted` onto the curve within the plane across `tangent`.
-/// Answers the point, the corrected Jacobian, and the number of evaluations.
+/// Returns the point, the corrected Jacobian, and the number of evaluations.
 fn correct<const M: usize>(
     f: Equations<M>,
     predicted: &[f64; M],
@@ -219,7 +219,7 @@ fn centre_tangents<const M: usize>(points: &mut [Point<M>]) {
 }
 
 impl Tracer {
-    /// Follows the curve from `start` until `stop` says so. The answer begins with `start`.
+    /// Follows the curve from `start` until `stop` holds. The first point is `start`.
     pub fn trace<const M: usize>(
         &self,
         f: Equations<M>,

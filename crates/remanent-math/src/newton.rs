@@ -1,6 +1,5 @@
-//! Newton's method for a few unknowns, with a Jacobian that is kept and
-//! corrected (Broyden) as long as it serves, and taken anew by differences
-//! when it does not.
+//! Newton's method for a few unknowns. The Jacobian is kept and updated (Broyden) while the residual
+//! falls, and recomputed by finite differences when it stalls.
 
 use crate::linear::{axpy, broyden_update, max_norm, solve};
 
@@ -9,7 +8,7 @@ use crate::linear::{axpy, broyden_update, max_norm, solve};
 pub struct Newton {
     /// The residual at which to stop, in the maximum norm.
     pub tolerance: f64,
-    /// The residual that still counts as converged when rounding allows no better.
+    /// The residual that counts as converged when rounding prevents a smaller one.
     pub acceptable: f64,
     /// Largest number of steps.
     pub max_iterations: usize,
@@ -34,11 +33,11 @@ impl Default for Newton {
 /// Why the iteration ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The residual is at or below what was asked, or at its floor of rounding.
+    /// The residual is at or below the tolerance, or limited by rounding.
     Converged,
-    /// The number of steps was used up.
+    /// The limit of steps was reached.
     MaxIterations,
-    /// No step from here stays where the equations are defined.
+    /// No step stays in the domain of the equations.
     LeftDomain,
 }
 
@@ -56,8 +55,8 @@ pub struct Root<const N: usize> {
 }
 
 impl Newton {
-    /// Solves `f(x) = 0` from `x`. `f` answers `None` outside its domain.
-    /// Without a `jacobian` one is taken by differences.
+    /// Solves `f(x) = 0` from `x`. `f` returns `None` outside its domain. Without a `jacobian`, one is
+    /// computed by finite differences.
     pub fn solve<const N: usize>(
         &self,
         f: &mut dyn FnMut(&[f64; N]) -> Option<[f64; N]>,

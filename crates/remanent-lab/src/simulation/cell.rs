@@ -88,7 +88,8 @@ impl Trial<'_> {
         let mut trainer = match context.load() {
             Some(progress) => Trainer::resume(learner, world, self.trial, progress),
             None => Trainer::new(learner, world, self.trial),
-        };
+        }
+        .map_err(Stopped::failed)?;
         context.advance(trainer.patterns_seen() as u64);
         while !trainer.is_finished() {
             let before = trainer.patterns_seen();
@@ -118,7 +119,8 @@ impl Trial<'_> {
         let mut sampling = match context.load() {
             Some(progress) => Sampling::resume(learner, world, self.trial, progress),
             None => Sampling::new(learner, world, self.trial),
-        };
+        }
+        .map_err(Stopped::failed)?;
         context.advance(sampling.patterns_seen() as u64);
         while !sampling.is_finished() {
             let before = sampling.patterns_seen();

@@ -85,7 +85,7 @@ fn learned(case: &Simulated) -> Vec<&SummaryRow> {
 /// ε of every trial in an epoch.
 fn errors(case: &Simulated, epoch: usize) -> Option<Vec<f64>> {
     let of = |trial: &remanent_lab::simulation::TrialRecord| {
-        let row = trial.rows.iter().find(|row| row.epoch == epoch)?;
+        let row = trial.rows.iter().find(|row| row.time == epoch)?;
         row.overlaps.p.first().map(|&p| generalisation_error(p))
     };
     case.trials.iter().map(of).collect()

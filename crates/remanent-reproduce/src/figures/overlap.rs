@@ -102,7 +102,7 @@ impl Measured {
 fn curves(case: &Simulated) -> Option<Vec<Vec<f64>>> {
     let from = switch(case);
     let curve = |trial: &remanent_lab::simulation::TrialRecord| {
-        let rows = trial.rows.iter().filter(|row| row.epoch >= from);
+        let rows = trial.rows.iter().filter(|row| row.time >= from);
         rows.map(|row| row.overlaps.q_com).collect()
     };
     case.trials.iter().map(curve).collect()

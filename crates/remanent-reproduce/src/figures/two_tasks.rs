@@ -61,8 +61,8 @@ struct SecondCase {
 /// ε of a task (from 0) at the first recorded moment of the last tenth of all epochs, trial by trial.
 fn late_errors(case: &Simulated, task: usize) -> Option<Vec<f64>> {
     let of = |rows: &[remanent_perceptron::gradient::Row]| {
-        let end = rows.last()?.epoch;
-        let row = rows.iter().find(|row| row.epoch * 10 >= end * 9)?;
+        let end = rows.last()?.time;
+        let row = rows.iter().find(|row| row.time * 10 >= end * 9)?;
         row.overlaps.p.get(task).map(|&p| generalisation_error(p))
     };
     case.trials.iter().map(|trial| of(&trial.rows)).collect()

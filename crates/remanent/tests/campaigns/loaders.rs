@@ -16,14 +16,14 @@ use remanent_data::images::Images;
 use remanent_data::sources::Cache;
 use remanent_data::stream::StreamSpec;
 use remanent_data::{idx, npz};
-use remanent_lab::plan::{Layers, Plan};
+use remanent_formats::npz::Archive;
 use remanent_lab::options::Options;
+use remanent_lab::plan::{Layers, Plan};
 use remanent_lab::simulation::{Simulation, SimulationOptions};
 use remanent_lab::theory::Query;
 use remanent_lab::training::{Training, TrainingOptions};
 use remanent_lab::{config, found};
 use remanent_network::architecture::{Activation, Architecture, Normalisation};
-use remanent_network::archive::Archive;
 use remanent_network::binary::BinaryNetwork;
 use remanent_network::model;
 use remanent_network::network::{Network, Weights};
@@ -248,7 +248,7 @@ fn thetas(architecture: &Architecture) -> Vec<Vec<f32>> {
 
 fn network() -> Network {
     let architecture = architecture(Normalisation::Batch);
-    Network::new(&architecture, Weights::Field, thetas(&architecture))
+    Network::new(&architecture, Weights::Field, thetas(&architecture)).unwrap()
 }
 
 fn model_example(folder: &Path) -> Vec<u8> {

@@ -1,6 +1,6 @@
-//! Arrays for NumPy: an .npz file, which is a zip of .npy files, put together in memory.
+//! NumPy `.npz` archives (zip files of `.npy` files), built in memory.
 //!
-//! The same arrays give the same bytes: no time of writing is in them.
+//! The same arrays give the same bytes: entries carry no modification time.
 
 use std::io::{self, Cursor, Write};
 
@@ -8,7 +8,7 @@ use npyz::{AutoSerialize, DType, WriteOptions, WriterBuilder, npz};
 use zip::write::SimpleFileOptions;
 use zip::{DateTime, ZipWriter};
 
-/// A file that is being put together.
+/// An archive under construction.
 pub struct Archive {
     zip: ZipWriter<Cursor<Vec<u8>>>,
 }
@@ -20,7 +20,7 @@ impl Default for Archive {
 }
 
 impl Archive {
-    /// A file without arrays.
+    /// An empty archive.
     pub fn new() -> Self {
         Self { zip: ZipWriter::new(Cursor::new(Vec::new())) }
     }
@@ -31,7 +31,7 @@ impl Archive {
         Ok(self.zip.start_file(npz::file_name_from_array_name(name), options)?)
     }
 
-    /// Appends an array of numbers, the last index running fastest.
+    /// Appends an array of numbers in C order.
     pub fn array<T: AutoSerialize>(
         &mut self,
         name: &str,
@@ -46,7 +46,7 @@ impl Archive {
         writer.finish()
     }
 
-    /// Appends a text without dimensions: four bytes a letter, which is how NumPy has text.
+    /// Appends a scalar string: four bytes for each character, as NumPy stores it.
     pub fn text(&mut self, name: &str, text: &str) -> io::Result<()> {
         self.start(name)?;
         let letters = text.chars().count();
@@ -58,7 +58,7 @@ impl Archive {
         self.zip.write_all(&bytes)
     }
 
-    /// The bytes of the file.
+    /// The bytes of the archive.
     pub fn finish(self) -> io::Result<Vec<u8>> {
         Ok(self.zip.finish()?.into_inner())
     }

@@ -1,33 +1,33 @@
-//! As much of Protocol Buffers as it takes to write an ONNX file or the events of TensorBoard.
+//! Protocol Buffers messages: the part of the encoding that ONNX and TensorBoard files need.
 //!
-//! A message is a sequence of fields, each a number and a value. There are four kinds of values:
-//! integers of variable length, seven bits to a byte; eight bytes; four bytes; and bytes with their
-//! count before them, which are strings, packed data or other messages.
+//! A message is a sequence of fields, each a number and a value. There are four wire types:
+//! variable-length integers (seven bits in a byte), eight bytes, four bytes, and length-delimited
+//! bytes (strings, packed data or messages).
 
-/// The kinds of values.
+/// Wire types.
 const VARIABLE: u64 = 0;
 const EIGHT_BYTES: u64 = 1;
 const COUNTED: u64 = 2;
 const FOUR_BYTES: u64 = 5;
 
-/// A message that is being written.
+/// A message under construction.
 #[derive(Clone, Debug, Default)]
 pub struct Message {
     bytes: Vec<u8>,
 }
 
 impl Message {
-    /// A message without fields.
+    /// An empty message.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What is written so far.
+    /// The encoded message.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// Appends an integer; a negative one is given as its two's complement.
+    /// Appends an integer; a negative one as its two's complement.
     #[must_use]
     pub fn integer(mut self, field: u64, value: u64) -> Self {
         self.key(field, VARIABLE);
@@ -35,7 +35,7 @@ impl Message {
         self
     }
 
-    /// Appends a number of single precision.
+    /// Appends a single-precision number.
     #[must_use]
     pub fn float(mut self, field: u64, value: f32) -> Self {
         self.key(field, FOUR_BYTES);
@@ -43,7 +43,7 @@ impl Message {
         self
     }
 
-    /// Appends a number of double precision.
+    /// Appends a double-precision number.
     #[must_use]
     pub fn double(mut self, field: u64, value: f64) -> Self {
         self.key(field, EIGHT_BYTES);
@@ -51,7 +51,7 @@ impl Message {
         self
     }
 
-    /// Appends text.
+    /// Appends a string.
     #[must_use]
     pub fn string(self, field: u64, value: &str) -> Self {
         self.counted(field, value.as_bytes())
@@ -63,7 +63,7 @@ impl Message {
         self.counted(field, &value.bytes)
     }
 
-    /// Appends bytes, with their count before them.
+    /// Appends length-delimited bytes.
     #[must_use]
     pub fn counted(mut self, field: u64, value: &[u8]) -> Self {
         self.key(field, COUNTED);
