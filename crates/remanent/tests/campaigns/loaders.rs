@@ -272,9 +272,17 @@ fn note_example(folder: &Path) -> Vec<u8> {
 /// A model with another note, which nothing but its meaning speaks against.
 fn note_load(bytes: &[u8], folder: &Path) -> Result<String, String> {
     let about: Value = serde_json::from_slice(bytes).map_err(text)?;
-    let network = network();
+    let (_, mut tensors) = Tensors::decode(&model_example(folder), "model").map_err(text)?;
+    let shapes: Vec<(String, Vec<usize>)> =
+        tensors.shapes().map(|(name, shape)| (name.to_owned(), shape.to_vec())).collect();
+    let mut values = Vec::new();
+    for (name, shape) in &shapes {
+        values.push(tensors.take(name, shape.iter().product()).map_err(text)?);
+    }
     let mut arrays = Arrays::default();
-    model::put_network(&network, &mut arrays);
+    for ((name, shape), values) in shapes.iter().zip(&values) {
+        arrays.insert(name, shape, values);
+    }
     let file = arrays.encode("model", &about).map_err(text)?;
     let (network, _) = model::decode(&file).map_err(text)?;
     // What is accepted can be used.
