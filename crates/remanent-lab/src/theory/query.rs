@@ -42,6 +42,7 @@ pub fn keys(ask: &str) -> Option<&'static [&'static str]> {
 
 /// Why a configuration is no question.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum QueryError {
     /// A key that the question does not have.
     #[error(transparent)]
