@@ -127,7 +127,7 @@ impl<'a> Curve<'a> {
 
     /// The `number`-th fold of a strand, located at full resolution.
     pub fn fold(&self, strand: &Strand, number: usize) -> Option<Fold> {
-        let i = strand.before_folds[number];
+        let i = *strand.before_folds.get(number)?;
         *strand.folds[number]
             .get_or_init(|| self.locate_fold(&strand.points[i], &strand.points[i + 1]))
     }

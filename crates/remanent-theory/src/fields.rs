@@ -31,18 +31,18 @@ const NEGLIGIBLE: f64 = 10.0;
 #[derive(Clone, Copy, Debug)]
 pub struct Fields<'a> {
     /// r̂.
-    pub mean: f64,
+    pub(crate) mean: f64,
     /// √q̂_0.
-    pub deviation: f64,
+    pub(crate) deviation: f64,
     /// c.
-    pub coupling: f64,
+    pub(crate) coupling: f64,
     /// The law of θ̃, if there was a previous task.
-    pub inherited: Option<&'a InheritedLaw>,
+    pub(crate) inherited: Option<&'a InheritedLaw>,
 }
 
 /// What a grid of fields is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub(crate) enum Purpose {
     /// Averages of smooth moments.
     Moments,
     /// The probabilities of either sign.
@@ -67,7 +67,7 @@ pub struct SiteAverages {
 
 /// Fields with quadrature weights (without the density).
 #[derive(Clone, Debug, Default)]
-pub struct FieldGrid {
+pub(crate) struct FieldGrid {
     /// Abscissae, rising.
     pub fields: Vec<f64>,
     /// Quadrature weights.
@@ -85,12 +85,12 @@ impl<'a> Fields<'a> {
     }
 
     /// The law of θ̃, if it moves the field.
-    pub fn mixing(&self) -> Option<&'a InheritedLaw> {
+    pub(crate) fn mixing(&self) -> Option<&'a InheritedLaw> {
         self.inherited.filter(|_| self.coupling > 0.0)
     }
 
     /// On what scale the law of the field changes.
-    pub fn smoothness(&self) -> f64 {
+    pub(crate) fn smoothness(&self) -> f64 {
         let inherited =
             self.mixing().map_or(0.0, |law| 0.46 * self.coupling * law.panels().finest());
         self.deviation.max(inherited)
@@ -129,7 +129,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A grid fit for averages of functions of the site measure.
-    pub fn grid(&self, site: &Site, purpose: Purpose, resolution: Resolution) -> FieldGrid {
+    pub(crate) fn grid(&self, site: &Site, purpose: Purpose, resolution: Resolution) -> FieldGrid {
         let intervals = self.intervals(purpose != Purpose::Moments);
         let (low, high) = (intervals[0].0, intervals[intervals.len() - 1].1);
         let smooth = self.smoothness();
@@ -184,7 +184,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The probability of each node of a grid, normalised to 1.
-    pub fn probabilities(&self, grid: &FieldGrid, purpose: Purpose) -> Vec<f64> {
+    pub(crate) fn probabilities(&self, grid: &FieldGrid, purpose: Purpose) -> Vec<f64> {
         let mut p = match self.mixing() {
             None => {
                 let mut p = vec![0.0; grid.fields.len()];
@@ -206,13 +206,13 @@ impl<'a> Fields<'a> {
     }
 
     /// ln of the density of a Gaussian field (nothing inherited).
-    pub fn ln_gaussian(&self, field: f64) -> f64 {
+    pub(crate) fn ln_gaussian(&self, field: f64) -> f64 {
         let z = (field - self.mean) / self.deviation;
         -0.5 * z * z - (self.deviation * (2.0 * std::f64::consts::PI).sqrt()).ln()
     }
 
     /// The probability of each node when θ̃ has `masses` at the nodes of `panels`.
-    pub fn mixed(
+    pub(crate) fn mixed(
         &self,
         grid: &FieldGrid,
         panels: &Panels,

@@ -8,7 +8,7 @@ use crate::law::{NODES, Panels};
 pub(crate) const TRIMMED: f64 = 1e-26;
 
 /// For every older task k: the law of θ restricted to W^k W^t = +1 and to −1.
-pub type JointMasses = Vec<[Vec<f64>; 2]>;
+pub(crate) type JointMasses = Vec<[Vec<f64>; 2]>;
 
 /// The law of θ̃ = artanh m̃, where m̃ W is the magnetisation that the previous task left and W the
 /// teacher of the task that comes next.
@@ -59,28 +59,28 @@ impl InheritedLaw {
     }
 
     /// Where the law has its mass.
-    pub fn panels(&self) -> &Panels {
+    pub(crate) fn panels(&self) -> &Panels {
         &self.panels
     }
 
     /// The masses at the nodes of the panels.
-    pub fn masses(&self) -> &[f64] {
+    pub(crate) fn masses(&self) -> &[f64] {
         &self.total
     }
 
     /// The density as a polynomial on each panel.
-    pub fn polynomials(&self) -> &[[f64; NODES]] {
+    pub(crate) fn polynomials(&self) -> &[[f64; NODES]] {
         self.polynomials.get_or_init(|| self.panels.densities(&self.total))
     }
 
     /// The masses jointly with every older task, the one just ended included,
     /// in the order of the tasks.
-    pub fn joint(&self) -> &JointMasses {
+    pub(crate) fn joint(&self) -> &JointMasses {
         &self.joint
     }
 
     /// E[½ ln((1 − m̃²)/4) + θ̃]: the constant of the KL divergence, and the mean of θ̃.
-    pub fn kl_constant_and_mean(&self) -> f64 {
+    pub(crate) fn kl_constant_and_mean(&self) -> f64 {
         // θ − ln(2 cosh θ) = −ln(1 + e^{−2θ}).
         let rest = |theta: f64| (-2.0 * theta).max(0.0) + (-2.0 * theta.abs()).exp().ln_1p();
         self.panels.thetas.iter().zip(&self.total).map(|(theta, p)| -p * rest(*theta)).sum()

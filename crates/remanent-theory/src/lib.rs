@@ -72,7 +72,7 @@
 //! Modules import only modules of the lines above their own:
 //!
 //! 1. [`parameters`] (ranges, errors), `number` (NaN in JSON), [`overlaps`] (order parameters), [`site`] (one magnetisation in
-//!    a field), [`law`] (densities on panels);
+//!    a field), `law` (densities on panels);
 //! 2. [`resolution`] (node counts);
 //! 3. [`energy`] (the energetic side), [`inherited`] (the law that a task inherits);
 //! 4. [`fields`] (averages over the field);
@@ -90,7 +90,7 @@ mod ends;
 pub mod energy;
 pub mod fields;
 pub mod inherited;
-pub mod law;
+mod law;
 mod number;
 pub mod overlaps;
 pub mod parameters;
