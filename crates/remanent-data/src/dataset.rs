@@ -61,7 +61,7 @@ pub enum DatasetError {
     },
     /// More images were asked for than there are.
     #[error(
-        "{asked} images are asked for, but there are {available}: choose between 1 and {available}"
+        "{asked} images requested, but there are {available}: choose between 1 and {available}"
     )]
     TooFew {
         /// How many were asked for.

@@ -1,4 +1,4 @@
-//! The idx format of MNIST and its kin: a magic number, the dimensions, the bytes.
+//! The idx format of MNIST: a magic number, the dimensions, the bytes.
 //!
 //! All numbers are big-endian. The magic number is two zero bytes, the type (8: unsigned bytes,
 //! the only one in use) and the number of dimensions: 3 for images, 1 for labels. The format has
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use remanent_store::files::FileError;
-use remanent_store::memory;
+use remanent_store::{amounts, memory};
 use thiserror::Error;
 
 use crate::files::{self, Plain};
@@ -27,7 +27,7 @@ pub enum IdxError {
     File(#[from] FileError),
     /// It is another kind of file.
     #[error(
-        "{} is no idx file of {kind}: it begins with {found:#010x} instead of {wanted:#010x}; \
+        "{} is not an idx file of {kind}: it begins with {found:#010x} instead of {wanted:#010x}; \
          give the idx file, plain or compressed by gzip",
         path.display()
     )]
@@ -43,7 +43,7 @@ pub enum IdxError {
     },
     /// It ends too early.
     #[error(
-        "{} is truncated: {found} of {wanted} bytes are there; fetch or copy it again",
+        "{} is truncated: {found} of {wanted} bytes; download or copy it again",
         path.display()
     )]
     Truncated {
@@ -56,7 +56,7 @@ pub enum IdxError {
     },
     /// It goes on after its end.
     #[error(
-        "{} goes on after the {wanted} bytes that its dimensions say; fetch or copy it again",
+        "{} is longer than the {wanted} bytes that its dimensions imply; download or copy it again",
         path.display()
     )]
     Trailing {
@@ -69,7 +69,7 @@ pub enum IdxError {
     #[error(
         "{} is too large: its dimensions say {wanted} bytes, and at most {} of a file are read on \
          this machine; keep fewer images in it",
-        path.display(), memory::amount(*limit)
+        path.display(), amounts::memory(*limit)
     )]
     TooLarge {
         /// The file.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use remanent_math::philox::Stream;
 use remanent_store::files::{self, FileError};
-use remanent_store::memory;
+use remanent_store::{amounts, memory};
 use thiserror::Error;
 use zip::ZipArchive;
 use zip::result::ZipError;
@@ -33,7 +33,7 @@ pub enum NpzError {
     #[error(transparent)]
     File(#[from] FileError),
     /// It is another kind of file, or damaged.
-    #[error("{} is no whole .npz file: {reason}; write it by numpy.savez", path.display())]
+    #[error("{} is not a complete .npz file: {reason}; write it with numpy.savez", path.display())]
     Archive {
         /// The file.
         path: PathBuf,
@@ -238,7 +238,7 @@ fn numbers(header: &Header, entry: &mut impl Read) -> Result<Vec<u8>, String> {
              machine; store fewer images, or uint8 instead of floats",
             header.shape,
             header.shape.iter().map(|&n| n as f64).product::<f64>() * size as f64,
-            memory::amount(limit)
+            amounts::memory(limit)
         )
     })?;
     let mut bytes = Vec::new();

@@ -37,7 +37,7 @@ const KINDS: [&str; 3] = ["permuted", "sequence", "split"];
 pub enum StreamError {
     /// It begins with no kind, and there is no such file.
     #[error(
-        "'{text}' is no stream of tasks{suggestion} (write permuted:DATASET:TASKS, \
+        "'{text}' is not a task stream{suggestion} (write permuted:DATASET:TASKS, \
          sequence:DATASET,DATASET,… or split:DATASET:CLASSES_PER_TASK, or give a file with these)"
     )]
     Kind {

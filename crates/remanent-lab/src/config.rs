@@ -2,8 +2,7 @@
 //! line, each over the one before.
 //!
 //! The layers are TOML tables, so that a file and `--set` mean the same. A key
-//! that nobody reads is a mistake, and most often a misspelt one: it is
-//! refused with the nearest key that there is.
+//! that no experiment reads is refused, with the nearest known key as a suggestion.
 
 use std::path::Path;
 

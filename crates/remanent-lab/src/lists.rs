@@ -25,7 +25,7 @@ pub enum ValuesError {
     #[error("'{0}' is not an interval; write low:high, e.g. 0.05:3")]
     BadInterval(String),
     /// Too many values.
-    #[error("'{text}' has {} values, and at most {MOST} are allowed; take a larger step", whole(*count))]
+    #[error("'{text}' has {} values; at most {MOST} are allowed; use a larger step", whole(*count))]
     TooMany {
         /// What was given.
         text: String,

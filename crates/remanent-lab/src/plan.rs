@@ -85,12 +85,10 @@ pub enum PlanError {
         second: String,
     },
     /// Two cases that do not differ.
-    #[error("two cases are the same; scan each key once, and give no value twice")]
+    #[error("two cases are the same; scan each key once and list each value once")]
     SameCase,
     /// Two cases that differ in what has no effect.
-    #[error(
-        "cases {first} and {second} are the same: what sets them apart, {differs}, has no effect here"
-    )]
+    #[error("cases {first} and {second} are the same: {differs} has no effect here")]
     NoEffect {
         /// The number of the first, from 1.
         first: usize,
@@ -100,10 +98,10 @@ pub enum PlanError {
         differs: String,
     },
     /// Several cases of an experiment that takes one.
-    #[error("this experiment takes one case, and no --scan")]
+    #[error("this experiment takes one case and no --scan")]
     OneCase,
     /// --quick without a table for it.
-    #[error("--quick needs a configuration with a [quick] table, as those in figures/ have")]
+    #[error("--quick needs a --config file with a [quick] table")]
     NoQuick,
 }
 
@@ -446,6 +444,20 @@ fn find_differences(cases: &mut [Case]) {
     }
 }
 
+/// What tells cases apart, from their configurations as records hold them.
+pub fn labels(configs: &[serde_json::Value]) -> Vec<String> {
+    let case = |config: &serde_json::Value| {
+        let known = config.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+        let entry = |(key, value): (&String, &serde_json::Value)| {
+            Some((key.clone(), Value::try_from(value).ok()?))
+        };
+        Case { differs: Table::new(), table: known.filter_map(entry).collect() }
+    };
+    let mut cases: Vec<Case> = configs.iter().map(case).collect();
+    find_differences(&mut cases);
+    cases.iter().map(Case::label).collect()
+}
+
 /// `alpha = [1, 2]` as `alpha.1 = 1`, `alpha.2 = 2`; a list of one as its value.
 fn by_entries(table: &Table) -> Table {
     let mut flat = Table::new();
@@ -612,6 +624,14 @@ mod tests {
         assert!(plan("[quick]\nscan.n = [1]", "", &[], false).unwrap_err().contains("scan"));
         assert!(plan("[scan]\nn = 'x'", "", &[], false).unwrap_err().contains("n = "));
         assert!(plan("[[case]]\nquick.m = 1", "", &[], false).unwrap_err().contains("quick"));
+    }
+
+    #[test]
+    fn configurations_are_told_apart_by_what_differs() {
+        let config = |gamma: f64, ood: Option<&str>| serde_json::json!({"gamma": gamma, "n": 5, "hidden": [3, 4], "ood": ood});
+        let found = labels(&[config(0.5, None), config(1.5, Some("digits"))]);
+        assert_eq!(found, ["gamma = 0.5", "gamma = 1.5, ood = digits"]);
+        assert_eq!(labels(&[config(1.0, None)]), [""]);
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub enum PlotError {
     },
     /// A file is there that is no picture.
     #[error(
-        "{} is there already and is no SVG or PNG picture; choose another name, or remove it",
+        "{} already exists and is not an SVG or PNG picture; choose another name, or remove it",
         path.display()
     )]
     NotAPicture {

@@ -1,6 +1,7 @@
 //! The list of all figures: what each is called, where its configuration is, and the study that
 //! measures, judges and draws it.
 
+use remanent_lab::config;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -11,7 +12,6 @@ use crate::figures::{
 };
 use crate::results::{Drawing, Judgement, Results};
 use crate::study;
-use remanent_lab::config;
 
 /// One figure.
 #[derive(Debug)]

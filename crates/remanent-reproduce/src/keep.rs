@@ -14,13 +14,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use remanent_store::{atomic, files::FileError};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::catalogue::{CATALOGUE, Entry};
 use crate::report::{Exhibit, Machine, Report, Size};
 use crate::verdict::{Findings, RULES, Verdict};
-use remanent_store::{atomic, files::FileError};
 
 const VERDICT: &str = "verdict.json";
 const MEASUREMENTS: &str = "measurements.json";
@@ -33,8 +33,8 @@ pub enum KeepError {
     File(#[from] FileError),
     /// What is kept already is worth more.
     #[error(
-        "{} holds figure {id} at full size, and this is a reduced one; keep it elsewhere, or remove that folder's \
-         verdict.json",
+        "{} holds figure {id} at full size, and this one is reduced; choose another --keep, or remove the \
+         verdict.json there",
         folder.display()
     )]
     Larger {

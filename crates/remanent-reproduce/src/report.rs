@@ -58,7 +58,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 pub use machine::Machine;
-pub use page::{anchor, duration};
+pub use page::anchor;
 
 use crate::verdict::{Findings, Verdict};
 

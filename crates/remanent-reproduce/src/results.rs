@@ -1,5 +1,12 @@
 //! What was computed for a figure, summarised, as the figure's own code sees it.
 
+use remanent_lab::bound::{self, BoundSummary};
+use remanent_lab::convergence::{self, ConvergenceSummary};
+use remanent_lab::experiment::{Experiment, Prepared};
+use remanent_lab::plan::Case;
+use remanent_lab::simulation::{self, CaseSummary, Comparison, Learner, Simulation, TheoryChoice};
+use remanent_lab::theory::Answer;
+use remanent_lab::training::{self, Training, TrainingSummary};
 use remanent_perceptron::bound::BoundRow;
 use remanent_perceptron::convergence::Convergence;
 use remanent_perceptron::observables::generalisation_error;
@@ -8,13 +15,6 @@ use remanent_plot::{Figure, Table};
 use crate::parts::{Parts, Records};
 use crate::verdict::Findings;
 use crate::work::Work;
-use remanent_lab::bound::{self, BoundSummary};
-use remanent_lab::convergence::{self, ConvergenceSummary};
-use remanent_lab::experiment::{Experiment, Prepared};
-use remanent_lab::plan::Case;
-use remanent_lab::simulation::{self, CaseSummary, Comparison, Learner, Simulation, TheoryChoice};
-use remanent_lab::theory::Answer;
-use remanent_lab::training::{self, Training, TrainingSummary};
 
 /// A case of perceptrons.
 #[derive(Clone, Debug)]

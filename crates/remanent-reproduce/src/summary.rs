@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::Path;
 
-use remanent_store::atomic;
+use remanent_store::{amounts, atomic};
 
 use crate::keep::{KeepError, Kept, read};
-use crate::report::{Machine, duration};
+use crate::report::Machine;
 use crate::verdict::{Findings, Test};
 
 const SUMMARY: &str = "REPRODUCIBILITY.md";
@@ -51,7 +51,7 @@ fn reproducibility(all: &[Kept]) -> String {
         for note in &kept.notes {
             text += &format!("- {note}\n");
         }
-        let time = kept.seconds.map(duration).unwrap_or_default();
+        let time = kept.seconds.map(amounts::duration).unwrap_or_default();
         text += &format!(
             "- `{command}`: {} cells, {time}; rules {}; [data](figures/{id}/data.csv), \
              [measurements](figures/{id}/measurements.json), [verdict](figures/{id}/verdict.json)\n",
@@ -108,7 +108,7 @@ fn glance(all: &[Kept], folder: &str) -> String {
     for kept in all {
         let reduced = if kept.size.is_reduced() { "reduced: " } else { "" };
         let size = format!("{reduced}{}", kept.size.text);
-        let time = kept.seconds.map(duration).unwrap_or_default();
+        let time = kept.seconds.map(amounts::duration).unwrap_or_default();
         text += &format!(
             "| [{id}]({folder}{id}/figure.svg) | {} | {} | {size} | {time} |\n",
             kept.title,

@@ -155,13 +155,13 @@ impl<'a> Context<'a> {
         self.is_probe
     }
 
-    /// A context without a store, to which nobody listens and which nobody interrupts.
+    /// A context without store, progress or interruption.
     pub fn detached() -> Context<'static> {
         static NEVER: AtomicBool = AtomicBool::new(false);
         Context::unsaved(&Silent, &NEVER)
     }
 
-    /// The last checkpoint of this cell, if there is one. A damaged one is said aloud and set
+    /// The last checkpoint of this cell, if there is one. A damaged one is reported and moved
     /// aside, and the cell starts from the beginning. The cell advances the progress by what it
     /// finds done.
     pub fn load<T: DeserializeOwned>(&mut self) -> Option<T> {
@@ -376,7 +376,7 @@ pub(crate) fn look<T: DeserializeOwned>(
     }
 }
 
-/// The entry of a cell, if there is one that can be used. One that cannot is set aside, aloud.
+/// The entry of a cell, if there is one that can be used. One that cannot is reported and moved aside.
 pub(crate) fn recall<T: DeserializeOwned>(
     path: &Path,
     what: &str,
@@ -389,7 +389,7 @@ pub(crate) fn recall<T: DeserializeOwned>(
         Err(error) => {
             let aside = files::set_aside(path)?;
             let aside = aside.file_name().unwrap_or_default().display();
-            watcher.notice(&format!("{error}; it is kept as {aside}, and computed anew"));
+            watcher.notice(&format!("{error}; moved to {aside}, computing it again"));
             Ok(None)
         }
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::memory;
+use crate::{amounts, memory};
 
 /// What the operating system refused to do, and with which file.
 #[derive(Debug, Error)]
@@ -70,8 +70,8 @@ pub fn read_text(path: &Path) -> Result<String, FileError> {
 fn too_large(length: u64, limit: u64) -> io::Error {
     io::Error::other(format!(
         "it has {}, and at most {} of a file are read on this machine",
-        memory::amount(length),
-        memory::amount(limit)
+        amounts::memory(length),
+        amounts::memory(limit)
     ))
 }
 

@@ -12,8 +12,8 @@
 //! A cell that has a record is never computed again. A program that is killed
 //! loses the cells under way, and of those only what came after their last
 //! checkpoint; the same command continues, and gives the same bits as if it had
-//! not been killed. What is damaged on disk is noticed, kept aside and computed
-//! anew. To add seeds is to ask for more cells.
+//! not been killed. Damaged files are moved aside and computed again. More
+//! seeds are more cells.
 //!
 //! ```
 //! use std::path::Path;
@@ -79,6 +79,7 @@ mod run;
 mod store;
 mod times;
 
+pub mod amounts;
 pub mod atomic;
 pub mod files;
 pub mod found;

@@ -1,4 +1,4 @@
-//! How much memory the process can have, and amounts of memory in words.
+//! How much memory the process can have.
 //!
 //! What is asked for is compared with this before anything is allocated: a request that is refused
 //! with its size can be corrected, and an allocation that fails ends the program.
@@ -30,15 +30,6 @@ pub fn available() -> Option<u64> {
 /// The largest content of a file, in bytes, that is read into memory.
 pub fn largest_file() -> u64 {
     available().map_or(UNKNOWN, |available| available / SHARE)
-}
-
-/// An amount of memory in words.
-pub fn amount(bytes: u64) -> String {
-    match bytes as f64 / f64::from(1 << 20) {
-        mib if mib < 1.0 => "1 MiB".into(),
-        mib if mib < 1024.0 => format!("{mib:.0} MiB"),
-        mib => format!("{:.1} GiB", mib / 1024.0),
-    }
 }
 
 /// `MemTotal` of /proc/meminfo.
@@ -76,12 +67,5 @@ mod tests {
         for text in ["", "MemTotal: many kB", "Max address space", "0:"] {
             assert_eq!((machine(text), address_space(text), own_group(text)), (None, None, None));
         }
-    }
-
-    #[test]
-    fn amounts_are_told_in_units_of_their_size() {
-        assert_eq!(amount(0), "1 MiB");
-        assert_eq!(amount(300 << 20), "300 MiB");
-        assert_eq!(amount(5 << 29), "2.5 GiB");
     }
 }

@@ -19,10 +19,10 @@ use thiserror::Error;
 
 use crate::cell::{self, Cell, Context, Entry, ModelFault, Place, Stopped};
 use crate::files::{self, FileError};
-use crate::memory;
 use crate::sealed::{self, SealError};
 use crate::store::{self, Store, StoreError};
 use crate::times;
+use crate::{amounts, memory};
 
 /// Whoever watches a run: a progress bar and a voice. Called from several threads.
 pub trait Watcher: Sync {
@@ -48,7 +48,7 @@ impl Watcher for Silent {
 #[derive(Debug, Error)]
 pub enum RunError {
     /// It was asked to stop; what is done and what is under way is saved.
-    #[error("interrupted: {done} of {total} cells are done, and the same command continues")]
+    #[error("interrupted: {done} of {total} cells are done; repeat the command to continue")]
     Interrupted {
         /// Cells with a record.
         done: usize,
@@ -66,9 +66,9 @@ pub enum RunError {
     /// The cells are too large for this machine. Nothing was computed.
     #[error(
         "{} of memory are needed for {}, and {} are there; choose a smaller size{}",
-        memory::amount(*needed),
+        amounts::memory(*needed),
         if *cells == 1 { "one cell".into() } else { format!("{cells} cells at once") },
-        memory::amount(*available),
+        amounts::memory(*available),
         if *cells == 1 { "" } else { " or fewer --threads" }
     )]
     Memory {
@@ -222,7 +222,7 @@ impl Store {
             }
             if found.is_some() {
                 watcher.advance(cells[i].work());
-                // There is one if the program was killed between a record and its last rites.
+                // A checkpoint is left if the program was killed after it wrote the record.
                 place.clear()?;
             }
             records.push(found);
@@ -300,7 +300,7 @@ impl Store {
             return Err(Stopped::Failed(format!(
                 "{} was made again and does not belong to its record: the same cell came to other \
                  numbers, as it does on another instruction set; the record is kept, the model is {}; \
-                 remanent inspect shows the records, and --fresh computes everything anew",
+                 remanent inspect shows the records; --fresh computes everything again",
                 place.model.display(),
                 aside.display()
             )));

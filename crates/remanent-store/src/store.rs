@@ -53,7 +53,7 @@ pub enum StoreError {
     NotADirectory(PathBuf),
     /// A run of another experiment.
     #[error(
-        "{} holds another experiment:\n  {}\nchoose another --out, or start anew with --fresh",
+        "{} holds another experiment:\n  {}\nchoose another --out, or discard it with --fresh",
         directory.display(),
         differences.join("\n  ")
     )]
@@ -74,7 +74,7 @@ pub enum StoreError {
     /// The marker has another format, most likely a newer one.
     #[error(
         "{} holds a run in format {found}, and this program knows format {VERSION}; use the \
-         program that wrote it, choose another --out, or start anew with --fresh",
+         program that wrote it, choose another --out, or discard it with --fresh",
         directory.display()
     )]
     Version {
@@ -85,13 +85,13 @@ pub enum StoreError {
     },
     /// Another program works there.
     #[error(
-        "{} is in use by another program; wait until it has finished, or choose another --out",
+        "{} is in use by another process; wait until it has finished, or choose another --out",
         .0.display()
     )]
     InUse(PathBuf),
     /// Cells are missing, and cannot be written.
     #[error(
-        "{} is read-only, and {done} of {total} cells are done; choose another --out, or make it \
+        "{} is read-only and only {done} of {total} cells are done; choose another --out, or make it \
          writable",
         directory.display()
     )]
@@ -190,7 +190,7 @@ impl Store {
                 let aside = files::set_aside(&marker)?;
                 text += &format!("; it is kept as {}", aside.display());
             }
-            notices.push(format!("{text}; it is written anew, and the records are used"));
+            notices.push(format!("{text}; rewriting it and keeping the records"));
         }
         if !matches!(standing, Standing::Same) {
             let content = Marker { kind: kind.to_owned(), config: config.clone() };

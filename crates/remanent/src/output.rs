@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use remanent_data::sources::SourceError;
 use remanent_lab::config::ConfigError;
 use remanent_lab::experiment::{Detail, ErrorKind, Report, run_kind};
+use remanent_lab::training::{MaterialError, TrainingError};
 use remanent_lab::values::ValueError;
 use remanent_plot::{Figure, PlotError, PlotFormat, Table};
 use remanent_reproduce::RequestError;
@@ -72,6 +73,9 @@ fn kind(error: &anyhow::Error) -> ErrorKind {
     if let Some(error) = error.downcast_ref::<RequestError>() {
         return error.kind();
     }
+    if let Some(error) = error.downcast_ref::<MaterialError>() {
+        return error.kind();
+    }
     if let Some(error) = error.downcast_ref::<RunError>() {
         return run_kind(error);
     }
@@ -83,6 +87,7 @@ fn kind(error: &anyhow::Error) -> ErrorKind {
     let is_usage = error.is::<UsageError>()
         || error.is::<ConfigError>()
         || error.is::<ValueError>()
+        || error.is::<TrainingError>()
         || error.is::<PlotError>();
     if is_usage { ErrorKind::Usage } else { ErrorKind::Failure }
 }
@@ -102,11 +107,11 @@ pub enum Format {
 /// Options shared by all commands that compute something.
 #[derive(Clone, Debug, Args)]
 pub struct Output {
-    /// What is printed on standard output
+    /// Output format
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     pub format: Format,
-    /// Also draw the result into this file (.svg or .png). A picture that is there is replaced;
-    /// anything else is not
+    /// Also draw the result into this file (.svg or .png); an existing picture is replaced, any
+    /// other file is not
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub plot: Option<PathBuf>,
 }
@@ -159,7 +164,7 @@ impl Output {
     }
 }
 
-/// Writes to standard output. A reader that has seen enough is not an error.
+/// Writes to standard output. A closed pipe is not an error.
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -168,7 +173,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Writes a line to standard error; if that cannot be written, nobody listens.
+/// Writes a line to standard error and ignores failures.
 pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }

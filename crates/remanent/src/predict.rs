@@ -34,50 +34,50 @@ Examples:
   remanent predict runs/perm mnist --task 2 --trial 1 --predictor mean_field
   remanent predict model.safetensors my.npz --format csv > answers.csv";
 
-/// Asks a trained network about images: classes, probabilities, and how many are right.
+/// Predict labels of images with a trained network: classes, probabilities, accuracy
 ///
-/// The binary network answers straight from its bits, unless another predictor is asked for. A
-/// network that learned permuted pixels must be told which task the images are of, by --task.
+/// The default is the hard binary network, evaluated directly from its bits. For a network that
+/// learned permuted pixels, give the task of the images with --task.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Predict {
     /// A model (.safetensors or .rbin), or a run directory
     model: PathBuf,
-    /// Images: a dataset by name or a folder (the test part), an idx file of images, or an .npz
-    /// file with x and perhaps y
+    /// Images: the name or directory of a dataset (its test part), an idx file of images, or an .npz
+    /// file with x and optionally y
     data: String,
-    /// Only the first so many images [default: all]
+    /// Use only the first N images [default: all]
     #[arg(long, value_name = "N", value_parser = flags::size, allow_hyphen_values = true)]
     limit: Option<usize>,
-    /// Whether labels are used that come with the images
+    /// Whether to use the labels in the data
     #[arg(long, value_enum, default_value_t)]
     labels: Labels,
-    /// How the network is asked [default: hard]
+    /// Predictor [default: hard]
     #[arg(long, value_parser = predictor_parser())]
     predictor: Option<Predictor>,
-    /// Passes of mean_field, and networks of sampled
+    /// Number of passes (mean_field) or networks (sampled)
     #[arg(long, default_value_t = 8, value_parser = flags::size, allow_hyphen_values = true)]
     draws: usize,
     /// What is printed on standard output
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// The images are of this task of the stream, from 1: its order of pixels, its classes
+    /// Task of the images, from 1: determines the order of pixels and the classes
     #[arg(long, value_name = "T", help_heading = "Task", value_parser = flags::size, allow_hyphen_values = true)]
     task: Option<usize>,
-    /// The stream that was learned, e.g. permuted:mnist:5 [default: the model's own]
+    /// Stream of the training, e.g. permuted:mnist:5 [default: stored in the model]
     #[arg(long, requires = "task", help_heading = "Task")]
     stream: Option<String>,
-    /// The seed that was trained with [default: the model's own, else 1]
+    /// Seed of the training [default: stored in the model, else 1]
     #[arg(long, value_name = "S", help_heading = "Task", value_parser = flags::seed, allow_hyphen_values = true)]
     seed: Option<u64>,
     /// The trial of the model, from 0; chooses the model of a run directory [default: the model's
     /// own, else 0]
     #[arg(long, value_name = "N", help_heading = "Task", value_parser = flags::count, allow_hyphen_values = true)]
     trial: Option<u32>,
-    /// The case of a run directory that has several, from 1
+    /// Case of the run directory, from 1
     #[arg(long, value_name = "K", help_heading = "Task", value_parser = flags::size, allow_hyphen_values = true)]
     case: Option<usize>,
-    /// Folder of the datasets [default: as in remanent data]
+    /// Directory of the datasets [default: as in remanent data]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
 }
@@ -85,10 +85,10 @@ pub struct Predict {
 /// What is done with labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Labels {
-    /// Used if they are there
+    /// Use them if present
     #[default]
     Auto,
-    /// Passed over
+    /// Ignore them
     None,
 }
 
@@ -129,7 +129,7 @@ impl Predict {
             predictor == Predictor::Hard || matches!(model, Model::Trained { .. }),
             || {
                 format!(
-                    "{} is packed: it has signs alone, and no measure to draw from; ask it with \
+                    "{} is packed: it has signs only and no distribution to sample from; use \
                      --predictor hard, or give the .safetensors model for {}",
                     path.display(),
                     predictor.name()
@@ -217,7 +217,7 @@ impl Predict {
         for (path, digest) in training::digests(stream.datasets()) {
             let learned = story.map_or(&Value::Null, |story| &story["data"][&path]);
             if !learned.is_null() && *learned != digest {
-                output::say(&format!("note: {path} is not what the model was trained on"));
+                output::say(&format!("note: {path} has changed since the model was trained"));
             }
         }
         Ok(Some((tasks.swap_remove(number - 1), spec)))
@@ -235,7 +235,7 @@ impl Predict {
                 let (own, given_spec) = (read(told)?, read(given)?);
                 output::usage(own == given_spec, || {
                     format!(
-                        "--stream {given} is not what the model was trained on, {}; leave --stream out",
+                        "--stream {given} differs from the stream of the model, {}; omit --stream",
                         told.trim().replace('\n', " then ")
                     )
                 })?;
@@ -249,7 +249,7 @@ impl Predict {
             .into()),
             (None, None) => Err(UsageError::new(
                 "--task needs --stream, e.g. --stream permuted:mnist:5: a packed model does not \
-                 know what it was trained on"
+                 contain its stream"
                     .into(),
             )
             .into()),
@@ -272,7 +272,8 @@ impl Predict {
                     question.view = task.test();
                 } else if question.is_labelled {
                     question.is_labelled = false;
-                    let text = "note: labels are not used, the task has some of the classes only";
+                    let text =
+                        "note: labels are not used, because the task has only some of the classes";
                     output::remark(quiet, text);
                 }
             } else if let Some(permutation) = task.permutation() {

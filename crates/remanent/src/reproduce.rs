@@ -7,7 +7,7 @@ use clap::Args;
 use remanent_plot::Table;
 use remanent_reproduce::report::{Exhibit, Report};
 use remanent_reproduce::{Cost, Place, Reproduction, Request, Stage};
-use remanent_store::{CHECKPOINT_EVERY, memory};
+use remanent_store::{CHECKPOINT_EVERY, amounts};
 use serde_json::{Value, json};
 
 use crate::data;
@@ -25,47 +25,46 @@ Examples:
 
 Open report/index.html in a browser: it is one file, and loads nothing.";
 
-/// Makes the paper's figures and those beyond it, and judges what it claims.
+/// Compute the figures of the paper and seven more, and test the paper's claims
 ///
-/// The verdict on each figure is decided by a rule from the numbers. Cells that are done are never
-/// computed again: a run goes on after an interruption, on another day, or on another machine with a
-/// copy of the run directory.
+/// Fixed rules decide the verdict on each figure. Finished cells are not computed again: repeat the
+/// command to continue an interrupted run, also on another machine with a copy of the run directory.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Reproduce {
-    /// 1, 2a, ... 8, B1, ... B7; 3 stands for 3a to 3d, and B for all that is beyond the paper
+    /// 1, 2a, ... 8, B1, ... B7; 3 means 3a to 3d, and B means B1 to B7
     /// [default: all]
     #[arg(value_name = "FIGURE")]
     figures: Vec<String>,
-    /// Reduced sizes, and digits that are inside the program instead of MNIST
+    /// Use reduced sizes, and the built-in digits instead of MNIST
     #[arg(long)]
     quick: bool,
-    /// At most so many trials of each case
+    /// Run at most N trials of each case
     #[arg(long, value_name = "N", value_parser = flags::count, allow_hyphen_values = true)]
     seeds: Option<u32>,
-    /// Run directory; the same one continues what is there
+    /// Run directory; an earlier run in it is continued
     #[arg(long, value_name = "DIR", default_value = "runs/reproduce")]
     out: PathBuf,
-    /// Folder of the report, index.html
+    /// Directory of the report (index.html)
     #[arg(long, value_name = "DIR", default_value = "report")]
     report: PathBuf,
-    /// Also keeps picture, data and verdict of each figure in DIR/figures, and sums them up in
+    /// Also write picture, data and verdict of each figure to DIR/figures, and a summary to
     /// DIR/REPRODUCIBILITY.md
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Discards what an earlier run has left in the run directory
+    /// Discard an earlier run in the run directory
     #[arg(long)]
     fresh: bool,
-    /// Seconds between checkpoints of a cell under way [default: 10]
+    /// Seconds between checkpoints of a running cell [default: 10]
     #[arg(long, value_name = "SECONDS", default_value_t = CHECKPOINT_EVERY.as_secs_f64(), hide_default_value = true, value_parser = flags::number, allow_hyphen_values = true)]
     checkpoint_every: f64,
-    /// Only lists cells, time and memory
+    /// Show cells, time and memory without running anything
     #[arg(long)]
     dry_run: bool,
-    /// Folder of the datasets [default: as in remanent data]
+    /// Directory of the datasets [default: as in remanent data]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// What is printed on standard output
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -192,7 +191,7 @@ fn row(cost: &Cost, name: &str, threads: usize, size: &str) -> Vec<remanent_plot
     let (time, memory) = if cost.missing == 0 {
         ("nothing".into(), String::new())
     } else {
-        (experiment::duration(seconds), memory::amount(bytes))
+        (amounts::duration(seconds), amounts::memory(bytes))
     };
     vec![
         name.into(),

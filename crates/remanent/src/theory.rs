@@ -43,7 +43,7 @@ pub enum TheoryCommand {
         after_help = "Examples:\n  remanent theory chain --alpha 2,3,3,3 --beta 20 --r0 0.5 --gamma 1\n  remanent theory chain --alpha 2,2 --r0 0.5 --scan alpha.2=0.1:5:0.1 --plot scan.svg"
     )]
     Chain(Chain),
-    /// Follow the curve of solutions in alpha round its folds
+    /// Trace the curve of solutions in alpha around its folds
     ///
     /// Reports the folds (spinodals), the alpha at which -beta f of the poor and the good branch
     /// cross, and where the replicon changes sign.
@@ -55,7 +55,7 @@ pub enum TheoryCommand {
     /// Find the gamma that minimises the errors at the end of a chain
     ///
     /// gamma is the factor of the KL term: how strongly the old tasks are protected. The curve from
-    /// which it was chosen is shown too.
+    /// which it was chosen is also shown.
     #[command(after_help = "Example:\n  remanent theory tune --alpha 2,2 --r0 0.5 --beta 20")]
     Tune(TheoryQuestion<TuneOptions>),
 }
@@ -85,8 +85,8 @@ pub struct Chain {
 #[derive(Args)]
 #[command(next_help_heading = "Experiment")]
 struct Keep {
-    /// Keep the result in this run directory; an interrupted scan in it is continued [default: not
-    /// kept]
+    /// Store the result in this run directory; an interrupted scan in it is continued [default: not
+    /// stored]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Discard an earlier run in the run directory

@@ -31,7 +31,7 @@ export and predict.";
 pub struct Train {
     #[command(flatten)]
     command: ExperimentCommand<Training>,
-    /// Folder of the datasets [default: as in remanent data]
+    /// Directory of the datasets [default: as in remanent data]
     #[arg(long, value_name = "DIR", help_heading = "Experiment")]
     data_dir: Option<PathBuf>,
 }

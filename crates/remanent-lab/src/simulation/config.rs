@@ -33,7 +33,7 @@ pub enum SettingError {
     #[error(transparent)]
     Parameter(#[from] ParameterError),
     /// A key that the learner does not have.
-    #[error("{key} has no meaning for the learner {learner}; {cure}")]
+    #[error("{key} is not used by the learner {learner}; {cure}")]
     Meaningless {
         /// The key.
         key: String,

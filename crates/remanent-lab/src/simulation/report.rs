@@ -196,8 +196,8 @@ impl CaseReport {
             add(
                 true,
                 format!(
-                    "{count} trials{at} diverged, the first in epoch {epoch}, and are in no mean; \
-                     take a smaller --lr"
+                    "{count} trials{at} diverged, the first in epoch {epoch}, and are excluded from means; \
+                     try a smaller --lr"
                 ),
             );
         }
@@ -207,8 +207,8 @@ impl CaseReport {
                 true,
                 format!(
                     "the chains of {unmixed} trials{at} have not mixed (R-hat above 1.1, or fewer \
-                     than 50 effective samples): the averages are not those of equilibrium; take \
-                     more --warmup and --sweeps, or see whether replica symmetry holds there"
+                     than 50 effective samples): the averages are not in equilibrium; \
+                     increase --warmup and --sweeps, or check whether replica symmetry is broken there"
                 ),
             );
         }
@@ -217,7 +217,7 @@ impl CaseReport {
         }
         let trials = self.summary.as_ref().map_or(0, |summary| summary.ends[0].r.count);
         if self.comparison.is_some() && (1..5).contains(&trials) {
-            add(false, format!("z-scores of {trials} trials{at} mean little"));
+            add(false, format!("z-scores of {trials} trials{at} are unreliable"));
         }
         notes
     }

@@ -33,7 +33,7 @@ pub enum TrainingError {
     #[error(transparent)]
     Stream(#[from] StreamError),
     /// A key that changes nothing.
-    #[error("{key} has no meaning for {of}; {cure}")]
+    #[error("{key} is not used by {of}; {cure}")]
     Meaningless {
         /// The key.
         key: String,

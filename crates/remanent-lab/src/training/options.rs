@@ -192,11 +192,12 @@ options! {
         "Measurements" {
             /// Predictors that are measured after every epoch; all four are measured after every task
             predictor: Vec<Predictor> = vec![Predictor::Stochastic, Predictor::Hard],
-            /// Passes of mean_field, and networks of sampled
+            /// Number of passes (mean_field) or networks (sampled)
             draws: usize = 8,
-            /// When accuracies are measured
+            /// When to measure accuracies
             evaluate: Evaluate = Evaluate::Epoch,
-            /// A dataset that no task has, to be told from the tasks by confidence; 'none' for no such test
+            /// Dataset for the out-of-distribution test: separate its images from those of the tasks by
+            /// confidence; 'none' disables the test
             ood: Option<String> = None,
         }
     }

@@ -52,7 +52,7 @@ pub const PRESETS: [Preset; 7] = [
     },
     Preset {
         name: "metaplasticity-2021",
-        about: "metaplasticity as its authors have it: Adam's step modulated, signs, batch norm",
+        about: "metaplasticity as published in 2021: modulated Adam steps, sign activations, batch norm",
         text: r#"
             learner = "metaplasticity"
             form = "original"
@@ -77,7 +77,7 @@ pub const PRESETS: [Preset; 7] = [
     },
     Preset {
         name: "remanent",
-        about: "the best form found here: the anchor of the toy model, constant beta, learned scale",
+        about: "the best settings found here: anchor at the last task, constant beta, learned scale",
         text: r#"
             learner = "vcl"
             anchor = "task"
@@ -92,7 +92,7 @@ pub const PRESETS: [Preset; 7] = [
     },
     Preset {
         name: "digits",
-        about: "a minute's run that needs no data: the digits inside the program, permuted",
+        about: "a short run without downloads: the built-in digits, permuted",
         text: r#"
             stream = "permuted:digits:3"
             learner = "vcl"

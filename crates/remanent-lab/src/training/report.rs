@@ -62,8 +62,8 @@ impl Experiment for Training {
         warnings.extend(unused_of_preset(given).map(|unused| format!("note: {unused}")));
         if let (Some(ood), Some(known)) = (&self.ood, material.stream_has_ood()) {
             warnings.push(format!(
-                "warning: --ood {ood} is in the stream, as {known}: ood_auc does not tell how \
-                 unknown images are recognised"
+                "warning: --ood {ood} is in the stream, as {known}: ood_auc does not \
+                 measure the detection of unknown images"
             ));
         }
         warnings

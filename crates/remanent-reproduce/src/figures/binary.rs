@@ -1,5 +1,6 @@
 //! Figure B5: every learner as a really binary network.
 
+use remanent_lab::training::{Mean, PredictorSummary, TrialRecord};
 use remanent_network::learner::{Fisher, Learner};
 use remanent_network::metrics::Scores;
 use remanent_network::predictor::Predictor;
@@ -11,7 +12,6 @@ use crate::results::{Drawing, Judgement, Results, Trained};
 use crate::study::Study;
 use crate::thresholds::SMALL_LOSS;
 use crate::verdict::{Answer, Estimate, Findings, Outcome, Test, Threshold};
-use remanent_lab::training::{Mean, PredictorSummary, TrialRecord};
 
 const PRESET: &str = "preset remanent";
 const JOINT: &str = "all tasks at once";

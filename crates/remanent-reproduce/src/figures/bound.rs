@@ -1,12 +1,12 @@
 //! Figure 1: expected log-likelihood and its upper bound.
 
+use remanent_lab::bound;
 use serde::{Deserialize, Serialize};
 
 use crate::results::{Drawing, Judgement, Results};
 use crate::study::Study;
 use crate::thresholds::TIGHT;
 use crate::verdict::{Claim, Estimate, Findings, Test, Threshold};
-use remanent_lab::bound;
 
 /// Figure 1.
 pub struct Bound;

@@ -1,5 +1,6 @@
 //! Figure B2: ten tasks, theory against simulation.
 
+use remanent_lab::simulation::{Against, Comparison, Learner};
 use remanent_plot::{Axis, Color, Curve, Figure, Marker, Panel, Points, Table};
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,6 @@ use crate::results::{Drawing, Judgement, Results, Simulated};
 use crate::study::Study;
 use crate::thresholds::CLOSE;
 use crate::verdict::{Agreement, Answer, Estimate, Findings, Outcome, Pair, Test};
-use remanent_lab::simulation::{Against, Comparison, Learner};
 
 /// Figure B2.
 pub struct ChainOfTasks;

@@ -1,12 +1,12 @@
 //! Figure 3c: how long gradient descent takes.
 
+use remanent_lab::convergence::{self, ConvergenceSummary};
 use serde::{Deserialize, Serialize};
 
 use crate::results::{Converged, Drawing, Judgement, Results};
 use crate::study::Study;
 use crate::thresholds::NEAR_ALPHA;
 use crate::verdict::{Claim, Estimate, Findings, Test, Threshold};
-use remanent_lab::convergence::{self, ConvergenceSummary};
 
 /// Where the paper sees the peak.
 const PEAK: f64 = 1.7;

@@ -1,12 +1,12 @@
 //! Figure B4: samples of the theory's own ensemble.
 
+use remanent_lab::simulation::{self, Comparison, Drawn, comparison_table};
 use serde::{Deserialize, Serialize};
 
 use crate::results::{Drawing, Judgement, Results, Simulated};
 use crate::study::Study;
 use crate::thresholds::CLOSE;
 use crate::verdict::{Agreement, Answer, Estimate, Findings, Pair};
-use remanent_lab::simulation::{self, Comparison, Drawn, comparison_table};
 
 /// Figure B4.
 pub struct Ensemble;

@@ -2,6 +2,7 @@
 
 mod picture;
 
+use remanent_lab::theory::known;
 use remanent_theory::solution::Solution;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,6 @@ use crate::results::{Drawing, Judgement, Results, Simulated};
 use crate::study::Study;
 use crate::thresholds::{ABOUT, JUMP, MOST, ROUGHLY};
 use crate::verdict::{Agreement, Claim, Estimate, Findings, Test};
-use remanent_lab::theory::known;
 
 /// The exponent that the paper fits from α_c on.
 const PUBLISHED_EXPONENT: f64 = 13.1;

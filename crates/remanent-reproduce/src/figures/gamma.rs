@@ -1,5 +1,6 @@
 //! Figure B3: the factor γ that the theory recommends.
 
+use remanent_lab::theory::known;
 use remanent_math::statistics::Summary;
 use remanent_plot::{Axis, Cell, Color, Curve, Figure, Panel, Points, Table, VerticalLine};
 use remanent_theory::tune::Tuned;
@@ -10,7 +11,6 @@ use crate::results::{Drawing, Judgement, Results, Simulated};
 use crate::study::Study;
 use crate::thresholds::CLOSE;
 use crate::verdict::{Answer, Estimate, Findings, Outcome, Test, Threshold};
-use remanent_lab::theory::known;
 
 /// Figure B3.
 pub struct Gamma;

@@ -5,6 +5,8 @@
 //! of epochs (figures/tuning): it decides. Those after it are shown and do not count.
 
 use remanent_data::stream::Piece;
+use remanent_lab::lines;
+use remanent_lab::training::{self, Training};
 use remanent_network::learner::Learner;
 use remanent_network::predictor::Predictor;
 use remanent_plot::{Color, Dash, Panel, Table};
@@ -12,8 +14,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::results::{Results, Trained};
 use crate::verdict::Estimate;
-use remanent_lab::lines;
-use remanent_lab::training::{self, Training};
 
 /// The paper's test: one stochastic pass.
 pub const TEST: Predictor = Predictor::Stochastic;

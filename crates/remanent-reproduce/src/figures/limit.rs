@@ -1,5 +1,6 @@
 //! Figure B7: what becomes of the transition as β grows.
 
+use remanent_lab::theory::known;
 use remanent_plot::{Axis, Color, Curve, Dash, Figure, Panel, Table};
 use remanent_theory::curve::Branch;
 use remanent_theory::phase::{PhaseDiagram, PhaseRow};
@@ -12,7 +13,6 @@ use super::words::{error, list};
 use crate::results::{Drawing, Judgement, Results};
 use crate::study::Study;
 use crate::verdict::{Answer, Estimate, Findings, Outcome, Test, Threshold};
-use remanent_lab::theory::known;
 
 /// Where the errors are compared.
 const ALPHA: f64 = 2.0;

@@ -1,5 +1,7 @@
 //! Figure 3d: the error at a prescribed norm.
 
+use remanent_lab::simulation::SummaryRow;
+use remanent_lab::theory::{Constrained, known};
 use remanent_perceptron::observables::generalisation_error;
 use remanent_plot::{Axis, Cell, Color, Curve, Figure, Panel, Points, Table};
 use serde::{Deserialize, Serialize};
@@ -8,8 +10,6 @@ use crate::results::{Drawing, Judgement, Results, Simulated};
 use crate::study::Study;
 use crate::thresholds::ROUGHLY;
 use crate::verdict::{Agreement, Claim, Estimate, Findings, Test, Threshold};
-use remanent_lab::simulation::SummaryRow;
-use remanent_lab::theory::{Constrained, known};
 
 /// β of the published theory curve.
 const PUBLISHED_BETA: f64 = 5.0;

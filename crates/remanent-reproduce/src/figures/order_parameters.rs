@@ -2,6 +2,8 @@
 
 mod picture;
 
+use remanent_lab::theory::known;
+use remanent_lab::theory::monte_carlo::MonteCarlo;
 use serde::{Deserialize, Serialize};
 
 use super::solutions::{self, is_stable};
@@ -10,8 +12,6 @@ use crate::results::{Drawing, Judgement, Results};
 use crate::study::Study;
 use crate::thresholds::{CLOSE, JUMP};
 use crate::verdict::{Claim, Estimate, Findings, Test};
-use remanent_lab::theory::known;
-use remanent_lab::theory::monte_carlo::MonteCarlo;
 
 /// Figure 3a.
 pub struct OrderParameters;

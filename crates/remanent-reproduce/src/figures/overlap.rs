@@ -1,5 +1,7 @@
 //! Figure 2d: the overlap with what both teachers share.
 
+use remanent_lab::lines;
+use remanent_lab::simulation::SummaryRow;
 use remanent_plot::{Axis, Color, Figure, Panel, Table, VerticalLine};
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +11,6 @@ use crate::results::{Drawing, Judgement, Results, Simulated};
 use crate::study::Study;
 use crate::thresholds::MOST;
 use crate::verdict::{Claim, Estimate, Findings, Test, Threshold};
-use remanent_lab::lines;
-use remanent_lab::simulation::SummaryRow;
 
 /// Figure 2d.
 pub struct Overlap;

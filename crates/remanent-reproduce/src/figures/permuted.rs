@@ -1,5 +1,6 @@
 //! Figure 7: five permuted tasks, by variational continual learning and by metaplasticity.
 
+use remanent_lab::training::mark_switches;
 use remanent_network::learner::Learner;
 use remanent_plot::{Axis, Dash, Figure, Panel};
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,6 @@ use crate::results::{Drawing, Judgement, Results, Trained};
 use crate::study::Study;
 use crate::thresholds::{CLOSE, LEARNED_IMAGES, PRESERVED};
 use crate::verdict::{Claim, Estimate, Findings, Test, Threshold};
-use remanent_lab::training::mark_switches;
 
 /// Figure 7a.
 pub struct Variational;

@@ -1,5 +1,6 @@
 //! Figure B1: all solutions at β = 20, and the phase diagram.
 
+use remanent_lab::theory::known;
 use remanent_plot::{
     Axis, Color, Curve, Dash, Figure, HorizontalLine, Panel, Points, Table, VerticalLine,
 };
@@ -14,7 +15,6 @@ use super::words::{capital, error, list};
 use crate::results::{Drawing, Judgement, Results};
 use crate::study::Study;
 use crate::verdict::{Answer, Findings};
-use remanent_lab::theory::known;
 
 /// Figure B1.
 pub struct Phases;

@@ -1,5 +1,7 @@
 //! Figure B6: the first task with a uniform prior, and with none.
 
+use remanent_lab::simulation::Learner;
+use remanent_lab::theory::known;
 use remanent_math::statistics::Summary;
 use remanent_plot::{Axis, Cell, Color, Curve, Dash, Figure, Panel, Points, Table};
 use remanent_theory::solution::Solution;
@@ -10,8 +12,6 @@ use crate::results::{Drawing, Judgement, Results, Simulated};
 use crate::study::Study;
 use crate::thresholds::{CLOSE, LEARNED};
 use crate::verdict::{Agreement, Answer, Estimate, Findings, Outcome, Pair, Test, Threshold};
-use remanent_lab::simulation::Learner;
-use remanent_lab::theory::known;
 
 /// Figure B6.
 pub struct Prior;

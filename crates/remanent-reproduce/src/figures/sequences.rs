@@ -1,5 +1,6 @@
 //! Figure 6: two datasets one after the other, in both orders.
 
+use remanent_lab::training::mark_switches;
 use remanent_plot::{Axis, Dash, Figure, Panel};
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,6 @@ use crate::results::{Drawing, Judgement, Results, Trained};
 use crate::study::Study;
 use crate::thresholds::CLOSE;
 use crate::verdict::{Claim, Findings, Test, Threshold};
-use remanent_lab::training::mark_switches;
 
 /// Figure 6.
 pub struct Sequences;

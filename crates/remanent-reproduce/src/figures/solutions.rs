@@ -1,13 +1,12 @@
 //! Which of several solutions of the theory is the stable one, and how both are drawn.
 
+use remanent_lab::theory::known;
 use remanent_plot::{Color, Curve, Dash, Panel};
 use remanent_theory::branches::Branches;
 use remanent_theory::curve::Branch;
 use remanent_theory::parameters::Choice;
 use remanent_theory::single::SingleTask;
 use remanent_theory::solution::Solution;
-
-use remanent_lab::theory::known;
 
 /// Whether a solution is the stable one of its curve: on the poor side of the crossing the poor one, on
 /// the other side the good one.

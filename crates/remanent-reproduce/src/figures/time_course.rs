@@ -1,5 +1,7 @@
 //! Figure 5: accuracies of large perceptrons over time, and the theory's.
 
+use remanent_lab::lines;
+use remanent_lab::simulation::{Against, Comparison};
 use remanent_plot::{Axis, Cell, Color, Figure, Marker, Panel, Points, Table, VerticalLine};
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +10,6 @@ use crate::results::{Drawing, Judgement, Results, Simulated};
 use crate::study::Study;
 use crate::thresholds::CLOSE;
 use crate::verdict::{Agreement, Claim, Estimate, Findings, Pair};
-use remanent_lab::lines;
-use remanent_lab::simulation::{Against, Comparison};
 
 /// Figures 5a and 5b.
 pub struct TimeCourse;

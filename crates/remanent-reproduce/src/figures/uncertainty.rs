@@ -1,5 +1,7 @@
 //! Figure 8: the uncertainty of each layer.
 
+use remanent_lab::lines;
+use remanent_lab::training::{EpochRow, EpochSummary, TrialRecord, mark_switches};
 use remanent_plot::{Axis, Color, Figure, Inset, Panel, Table};
 use serde::{Deserialize, Serialize};
 
@@ -7,8 +9,6 @@ use super::words::list;
 use crate::results::{Drawing, Judgement, Results};
 use crate::study::Study;
 use crate::verdict::{Claim, Estimate, Findings, Test, Threshold};
-use remanent_lab::lines;
-use remanent_lab::training::{EpochRow, EpochSummary, TrialRecord, mark_switches};
 
 /// Figure 8.
 pub struct Uncertainty;

@@ -1,10 +1,10 @@
 //! The algorithms that figure 2 compares.
 
+use remanent_lab::simulation::Learner;
 use remanent_perceptron::student::Space;
 use remanent_plot::Dash;
 
 use crate::results::{Results, Simulated};
-use remanent_lab::simulation::Learner;
 
 /// How a case learns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

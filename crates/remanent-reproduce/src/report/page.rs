@@ -13,6 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, UndefinedBehavior, context};
+use remanent_store::amounts;
 
 use super::{Exhibit, Report, ReportError};
 use crate::verdict::{Findings, Outcome, Test, Verdict};
@@ -33,7 +34,7 @@ pub(super) fn render(report: &Report) -> Result<String, ReportError> {
     // Lines that hold only a statement leave no empty line behind.
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?;
     environment.set_syntax(syntax);
-    environment.add_filter("duration", duration);
+    environment.add_filter("duration", amounts::duration);
     environment.add_filter("formula", formula);
     // The name ends in `.html`, which is what turns escaping on.
     environment.add_template("page.html", TEMPLATE)?;
@@ -93,21 +94,6 @@ fn formula(text: &str) -> Value {
 pub fn anchor(id: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     format!("fig-{}", id.chars().map(plain).collect::<String>())
-}
-
-/// A time to be read: `1.2 s`, `14 min`, `2.3 h`.
-pub fn duration(seconds: f64) -> String {
-    match seconds {
-        // Nothing that was measured.
-        s if !(s.is_finite() && s >= 0.0) => "–".to_owned(),
-        s if s < 0.0995 => format!("{:.0} ms", 1e3 * s),
-        s if s < 9.95 => format!("{s:.1} s"),
-        s if s < 99.5 => format!("{s:.0} s"),
-        s if s < 9.95 * 60.0 => format!("{:.1} min", s / 60.0),
-        s if s < 99.5 * 60.0 => format!("{:.0} min", s / 60.0),
-        s if s < 99.5 * 3600.0 => format!("{:.1} h", s / 3600.0),
-        s => format!("{:.0} h", s / 3600.0),
-    }
 }
 
 fn verdict(verdict: Verdict) -> Value {
@@ -392,26 +378,5 @@ mod tests {
         assert_eq!(STANDARD.decode(data).unwrap(), figure().csv.as_bytes());
         assert!(rest.starts_with(" download=\"fig-3b.csv\""));
         assert!(rest.contains("2 rows"));
-    }
-
-    #[test]
-    fn times_are_read_at_a_glance() {
-        let times = [
-            (0.0, "0 ms"),
-            (0.012, "12 ms"),
-            (0.1, "0.1 s"),
-            (1.23, "1.2 s"),
-            (9.96, "10 s"),
-            (99.4, "99 s"),
-            (100.0, "1.7 min"),
-            (840.0, "14 min"),
-            (8280.0, "2.3 h"),
-            (5e5, "139 h"),
-            (f64::NAN, "–"),
-            (-1.0, "–"),
-        ];
-        for (seconds, text) in times {
-            assert_eq!(duration(seconds), text);
-        }
     }
 }

@@ -4,8 +4,9 @@
 //! *consistent* if it can be chance. Many trials make a small distance significant, few trials hide a
 //! large one; so both are always said.
 
-use super::test::{Test, Threshold};
 use remanent_lab::estimate::Estimate;
+
+use super::test::{Test, Threshold};
 
 /// A simulated number beside the theory's.
 #[derive(Clone, Debug, PartialEq)]

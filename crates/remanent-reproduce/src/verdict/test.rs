@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
 use remanent_lab::estimate::{Estimate, MIN_TRIALS, confidence, number};
+use serde::{Deserialize, Serialize};
 
 /// What numbers say of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! A model: what it computes, how it came about, and how certain its weights are.
+//! A model: architecture, provenance, and uncertainty of the weights.
 
 use std::path::Path;
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use remanent_lab::plan;
 use remanent_lab::training::{
     self, FoundCase, FoundTrial, TrainingSummary, TrialRecord, matrix_table, summary_table,
 };
@@ -126,17 +127,12 @@ fn under_way(path: &Path) -> Value {
 
 fn cases(run: &FoundRun) -> anyhow::Result<Vec<Case>> {
     let found = training::found_cases(run).map_err(anyhow::Error::msg)?;
-    // Names are those of the summary, if there is one: the records do not have them.
-    let summary = fs::read(run.directory.join("summary.json")).unwrap_or_default();
-    let summary: Value = serde_json::from_slice(&summary).unwrap_or_default();
-    let label = |number: usize| {
-        let told = summary["cases"][number]["label"].as_str();
-        told.map_or_else(|| format!("case {}", number + 1), str::to_owned)
-    };
+    let configs: Vec<Value> = found.iter().map(|case| case.config.clone()).collect();
+    let labels = plan::labels(&configs);
     let case = |(number, found): (usize, FoundCase)| {
         let records: Vec<TrialRecord> =
             found.trials.iter().map(|trial| trial.record.clone()).collect();
-        Case { label: label(number), summary: training::summarise(&records), found }
+        Case { label: labels[number].clone(), summary: training::summarise(&records), found }
     };
     Ok(found.into_iter().enumerate().map(case).collect())
 }

@@ -14,7 +14,7 @@ pub(super) fn conclusion(diagram: &PhaseDiagram) -> Conclusion {
         let folds = diagram.rows.iter().any(|row| row.good_from.is_some());
         let side = if folds { "smaller" } else { "larger" };
         conclusion.note(format!(
-            "no critical point between the given values of beta, it lies at a {side} beta; give a \
+            "no critical point in the given range of beta; it is at a {side} beta; give a \
              range around it, e.g. --beta 6:45:1"
         ));
     }

@@ -10,9 +10,8 @@ pub(super) fn conclusion(tuned: &Tuned) -> Conclusion {
     let mut conclusion = Conclusion::default();
     if tuned.at_edge {
         let gamma = tuned.gamma;
-        conclusion.note(format!(
-            "the smallest objective lies at the edge of the range searched (gamma = {gamma})"
-        ));
+        conclusion
+            .note(format!("the minimum is at the edge of the searched range (gamma = {gamma})"));
     }
     let missing = tuned.curve.iter().filter(|p| p.objective.is_nan()).count();
     if missing > 0 {

@@ -1,12 +1,12 @@
 //! What is measured of one panel: errors of gradient descent and of the theory against α_2.
 
+use remanent_lab::theory::known;
 use remanent_theory::scan::ScanPoint;
 use serde::{Deserialize, Serialize};
 
 use crate::results::{Results, Simulated};
 use crate::thresholds::LEARNED;
 use crate::verdict::{Agreement, Estimate, Pair};
-use remanent_lab::theory::known;
 
 /// So near in α_2 to the jump of the theory is around the transition.
 const AROUND: f64 = 0.5;

@@ -1,17 +1,17 @@
 //! How figure 3b is drawn.
 
+use remanent_lab::lines::{self, Measured};
+use remanent_lab::theory::known;
 use remanent_plot::{
     Axis, Cell, Color, Curve, Dash, Figure, HorizontalLine, Inset, Panel, Table, VerticalLine,
     VerticalSpan,
 };
+use remanent_theory::branches::Branches;
+use remanent_theory::solution::Solution;
 
 use super::super::solutions;
 use super::{CRITICAL, FIT_TO, PUBLISHED_EXPONENT, fitted, local_exponents};
 use crate::results::{Drawing, Results};
-use remanent_lab::lines::{self, Measured};
-use remanent_lab::theory::known;
-use remanent_theory::branches::Branches;
-use remanent_theory::solution::Solution;
 
 /// Where the error jumps if weights themselves are learned at T = 0, and where its poor solution ends
 /// (Györgyi 1990; Sompolinsky, Tishby and Seung 1990).

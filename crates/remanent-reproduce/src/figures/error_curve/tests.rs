@@ -1,9 +1,10 @@
 //! The judge of figure 3b, tested with numbers that must fail it.
 
-use super::*;
-use crate::verdict::Outcome::{self, Contradicted, Supported, Undecided};
 use remanent_theory::curve::Branch;
 use remanent_theory::solution::{Solution, Termination};
+
+use super::*;
+use crate::verdict::Outcome::{self, Contradicted, Supported, Undecided};
 
 /// As the paper says.
 fn agreeing() -> Measured {

@@ -1,5 +1,7 @@
 //! How figure 3a is drawn.
 
+use remanent_lab::lines::{self, Measured};
+use remanent_lab::theory::monte_carlo::{MonteCarlo, Row, Settled};
 use remanent_math::statistics::Summary;
 use remanent_plot::{
     Axis, Color, Dash, Figure, HorizontalLine, Marker, Panel, Points, Table, VerticalLine,
@@ -9,8 +11,6 @@ use remanent_theory::solution::Solution;
 
 use super::super::solutions::{self, is_stable};
 use crate::results::{Drawing, Results};
-use remanent_lab::lines::{self, Measured};
-use remanent_lab::theory::monte_carlo::{MonteCarlo, Row, Settled};
 
 /// Where the published estimator, iterated with most draws, settles, and how many these are.
 pub fn settled(estimator: &MonteCarlo) -> Option<(usize, Settled)> {

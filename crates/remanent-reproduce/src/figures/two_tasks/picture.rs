@@ -1,10 +1,10 @@
 //! How figures 2b and 2c are drawn.
 
+use remanent_lab::simulation::SummaryRow;
 use remanent_plot::{Axis, Band, Color, Curve, Figure, Panel, Table, VerticalLine};
 
 use super::super::ways::{Way, alpha_2, cases, switch};
 use crate::results::{Drawing, Results, Simulated};
-use remanent_lab::simulation::SummaryRow;
 
 /// Draws the error on one task over time. A task that is learned alone begins where the tasks change.
 fn draw(panel: &mut Panel, case: &Simulated, task: usize, offset: usize, color: usize) {
