@@ -156,8 +156,9 @@ impl Report {
     }
 }
 
-/// Why there is no page.
+/// Why a report has no page.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum ReportError {
     /// Two figures would have the same place in the page.
     #[error("two figures of the report are called {id:?}, or have names that differ only in signs")]
@@ -165,7 +166,4 @@ pub enum ReportError {
         /// The number of the second.
         id: String,
     },
-    /// The template does not fit the data.
-    #[error("the template of the report failed: {0}")]
-    Template(#[from] minijinja::Error),
 }
