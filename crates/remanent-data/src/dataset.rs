@@ -14,6 +14,7 @@ use crate::idx::{self, IdxError};
 
 /// Why there is no dataset, or not the piece of it that was asked for.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum DatasetError {
     /// A file is not what it should be.
     #[error(transparent)]

@@ -21,6 +21,7 @@ const BYTES: u8 = 8;
 
 /// Why a file is not what it should be.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum IdxError {
     /// It cannot be read, or its compression is damaged.
     #[error(transparent)]

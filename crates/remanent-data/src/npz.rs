@@ -28,6 +28,7 @@ const PURPOSE: u32 = 102;
 
 /// Why a file gives no dataset.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum NpzError {
     /// It cannot be read.
     #[error(transparent)]

@@ -34,6 +34,7 @@ const KINDS: [&str; 3] = ["permuted", "sequence", "split"];
 
 /// Why a text is no stream, or its tasks cannot be had.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum StreamError {
     /// It begins with no kind, and there is no such file.
     #[error(
@@ -427,8 +428,7 @@ impl TaskStream {
         Ok(stream)
     }
 
-    /// The datasets, each once and under the name or path by which the stream names it, in the order
-    /// in which it does.
+    /// The datasets, each once, with the name or path in the stream, in the order of the stream.
     pub fn datasets(&self) -> impl Iterator<Item = (&str, &Arc<Dataset>)> {
         self.datasets.iter().map(|(name, dataset)| (name.as_str(), dataset))
     }

@@ -1,13 +1,11 @@
 //! Curves, bands and maps as SVG and PNG; tables as text and CSV.
 //!
-//! A [`Figure`] is a grid of [`Panel`]s, a panel is two axes and a list of
-//! layers, and a layer is data with a look; an [`Inset`] is a small panel inside
-//! another. Drawing is a pure function of the
-//! figure: the same figure gives the same bytes, whatever the machine. The SVG
-//! is written here, and the PNG is that same SVG rendered with a typeface that
-//! is part of the program, so that text appears where no font is installed.
+//! A [`Figure`] is a grid of [`Panel`]s. A panel has two axes and layers: curves, bands, points,
+//! maps. An [`Inset`] is a small panel inside another. The same figure gives the same bytes on
+//! every machine. A PNG (feature `png`, on by default) is the SVG rendered with an embedded font, so
+//! that text appears where no font is installed.
 //!
-//! Labels know subscripts and superscripts, `q_d` and `10^{-3}`; see [`text`].
+//! Labels support subscripts and superscripts, `q_d` and `10^{-3}`; see [`text`].
 //!
 //! ```
 //! use remanent_plot::{Axis, Curve, Figure, Panel};

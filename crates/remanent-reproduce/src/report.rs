@@ -169,8 +169,9 @@ impl Report {
     }
 }
 
-/// Why there is no page.
+/// Why a report has no page.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum ReportError {
     /// Two figures would have the same place in the page.
     #[error("two figures of the report are called {id:?}, or have names that differ only in signs")]
@@ -181,7 +182,4 @@ pub enum ReportError {
     /// It cannot be written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The template does not fit the data.
-    #[error("the template of the report failed: {0}")]
-    Template(#[from] minijinja::Error),
 }

@@ -1,25 +1,37 @@
-//! The page made of a report: what is computed for it here, and its layout in `page.html` and
-//! `page.css`.
+//! The HTML page of a report. Its style is in `page.css`.
 //!
-//! Everything that a report says is escaped on its way into the page, but for the drawings. These
-//! are put into one document, where names must not meet: every figure of `remanent-plot` calls its
-//! first clipping region `clip0`, and a browser would clip all of them by the first. So the names in a
-//! drawing get that of the exhibit in front.
+//! All texts are escaped except the drawings, which are SVG. Every figure of `remanent-plot` calls
+//! its first clipping region `clip0`, and in one document a browser would clip all drawings by the
+//! first; so the ids in a drawing get the name of the exhibit as a prefix.
 
 use std::collections::HashSet;
 
+use super::{Exhibit, Report, ReportError};
+use crate::verdict::{Findings, Test, Verdict};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use minijinja::syntax::SyntaxConfig;
-use minijinja::value::{Serde, Value};
-use minijinja::{Environment, UndefinedBehavior, context};
 use remanent_store::amounts;
 
-use super::{Exhibit, Report, ReportError};
-use crate::verdict::{Findings, Outcome, Test, Verdict};
-
-const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
+
+/// What the page says about the paper, before the version and the command.
+const LEAD: &str = r#"This page compares, figure by figure, what C. Li, Z. Huang, W. Zou and H. Huang claim in <em>Statistical mechanics of
+continual learning: variational principle and mean-field potential</em>
+(<a href="https://arxiv.org/abs/2212.02846">arXiv:2212.02846</a>, Phys. Rev. E 108, 014309) with what Remanent"#;
+
+const REDUCED: &str = r#"<p class="banner"><strong>Reduced size.</strong> This is the quick report: simulations are smaller and have fewer trials than the
+paper’s, and the panels of deep networks are on 8 × 8 digits instead of MNIST. Each figure says its size.</p>
+"#;
+
+/// How verdicts are made, after the version of the rules.
+const RULES: &str = r#"of them was used here. Each figure has one or more claims: what the paper
+says, and where. A claim has tests: a quantity, its estimate with the standard error over trials, and a threshold with its reason. A test
+is <em>supported</em> (✓) or <em>contradicted</em> (✗) if the estimate lies beyond its threshold by more than two standard errors (more
+for fewer than 20 trials, by Student’s distribution), and <em>undecided</em> (?) otherwise. A claim is contradicted if one of its tests
+is, else undecided if one of its tests is, else supported. A figure is <em>reproduced</em> if all claims are supported, <em>reproduced
+in part</em> if some are contradicted and some supported, <em>not reproduced</em> if some are contradicted and none supported, and
+<em>undecided</em> otherwise. A simulation below the full size contradicts nothing. Remarks (indented) do not count. Figures beyond the
+paper ask questions: they have answers, and no verdict."#;
 
 /// A drawing that is wider, in its own units, is not shrunk to the width of a telephone.
 const WIDE: f64 = 600.0;
@@ -29,46 +41,312 @@ pub(super) fn render(report: &Report) -> Result<String, ReportError> {
     if let Some(twice) = report.exhibits.iter().find(|e| !seen.insert(anchor(&e.id))) {
         return Err(ReportError::SameId { id: twice.id.clone() });
     }
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    // Lines that hold only a statement leave no empty line behind.
-    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?;
-    environment.set_syntax(syntax);
-    environment.add_filter("duration", amounts::duration);
-    environment.add_filter("formula", formula);
-    // The name ends in `.html`, which is what turns escaping on.
-    environment.add_template("page.html", TEMPLATE)?;
-    let of = |beyond| report.exhibits.iter().filter(move |e| e.is_beyond() == beyond);
-    let groups =
-        [(false, "The paper’s figures"), (true, "Beyond the paper")].map(|(beyond, title)| {
-            context! { title, beyond, exhibits => of(beyond).map(exhibit).collect::<Vec<_>>() }
-        });
-    let counts = Verdict::ALL.map(|v| {
-        let count = of(false).filter(|e| e.verdict() == Some(v)).count();
-        context! { verdict => verdict(v), count }
+    let groups = [(false, "The paper’s figures"), (true, "Beyond the paper")]
+        .map(|(beyond, title)| {
+            let of = report.exhibits.iter().filter(|e| e.is_beyond() == beyond);
+            (title, of.collect::<Vec<_>>())
+        })
+        .into_iter()
+        .filter(|(_, exhibits)| !exhibits.is_empty())
+        .collect::<Vec<_>>();
+    let mut sections = String::new();
+    for (title, exhibits) in &groups {
+        sections += &format!("<h2 class=\"part\">{title}</h2>\n");
+        sections.extend(exhibits.iter().map(|exhibit| section(exhibit)));
+    }
+    Ok(format!(
+        r#"{head}<body>
+<header class="front" id="top">
+{front}
+{verdicts}</header>
+<main>
+{sections}</main>
+</body>
+</html>"#,
+        head = head(report),
+        front = front(report),
+        verdicts = verdicts(report, &groups),
+    ))
+}
+
+fn head(report: &Report) -> String {
+    format!(
+        r#"<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<meta name="generator" content="Remanent {version}">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>
+{STYLE}
+</style>
+</head>
+"#,
+        version = escape(&report.version),
+        title = escape(&report.title),
+    )
+}
+
+/// What was done, when, where and for how long.
+fn front(report: &Report) -> String {
+    let machine = &report.machine;
+    let memory = machine.memory_gib.map_or_else(String::new, |memory| {
+        format!("<div><dt>Memory</dt><dd>{memory:.1} GiB</dd></div>\n")
     });
-    // The groups have the exhibits: a second copy of the drawings and data would only cost time.
-    let front = context! {
-        title => report.title.as_str(),
-        quick => report.quick,
-        version => report.version.as_str(),
-        date => report.date.as_str(),
-        command => report.command.as_str(),
-        wall_seconds => report.wall_seconds,
-        machine => Value::from(Serde(&report.machine)),
+    format!(
+        r#"<h1>{title}</h1>
+<p class="lead">{LEAD} {version}
+computes, and asks a few questions beyond the paper. All of it was made by <code class="command">{command}</code>.</p>
+{reduced}<dl class="facts">
+<div><dt>Date</dt><dd>{date}</dd></div>
+<div><dt>Wall time</dt><dd>{time}</dd></div>
+<div><dt>Threads</dt><dd>{threads}</dd></div>
+<div><dt>Processor</dt><dd>{processor} ({instructions})</dd></div>
+{memory}<div><dt>System</dt><dd>{system}</dd></div>
+</dl>
+"#,
+        title = escape(&report.title),
+        version = escape(&report.version),
+        command = escape(&report.command),
+        reduced = if report.quick { REDUCED } else { "" },
+        date = escape(&report.date),
+        time = amounts::duration(report.wall_seconds),
+        threads = machine.threads,
+        processor = escape(&machine.processor),
+        instructions = escape(&machine.instructions),
+        system = escape(&machine.system),
+    )
+}
+
+/// The number of each verdict, the rules, and a table of all figures.
+fn verdicts(report: &Report, groups: &[(&str, Vec<&Exhibit>)]) -> String {
+    let paper = || report.exhibits.iter().filter(|exhibit| !exhibit.is_beyond());
+    let counts = Verdict::ALL.map(|verdict| {
+        let count = paper().filter(|exhibit| exhibit.verdict() == Some(verdict)).count();
+        format!("<tr><th scope=\"row\">{}</th><td>{count}</td></tr>\n", badge(verdict))
+    });
+    let mut rows = String::new();
+    for (title, exhibits) in groups {
+        rows += &format!(
+            "<tbody>\n<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"5\">{title}</th></tr>\n"
+        );
+        rows.extend(exhibits.iter().map(|exhibit| row(exhibit)));
+        rows += "</tbody>\n";
+    }
+    format!(
+        r#"<h2 id="verdicts">Verdicts at a glance</h2>
+<div class="scroll" role="region" aria-label="Number of verdicts" tabindex="0">
+<table class="counts">
+<thead><tr><th scope="col">verdict</th><th scope="col">figures of the paper</th></tr></thead>
+<tbody>
+{counts}</tbody>
+</table>
+</div>
+<p class="rule">Rules decide every verdict; version {version} {RULES}</p>
+<p class="small">Times are computing times: of all cells of a figure together, each on one thread.</p>
+<div class="scroll" role="region" aria-label="Verdicts" tabindex="0">
+<table class="glance">
+<thead><tr><th scope="col">figure</th><th scope="col">title</th><th scope="col">verdict</th><th scope="col" class="size">size</th><th scope="col" class="time">time</th></tr></thead>
+{rows}</table>
+</div>
+"#,
+        counts = counts.concat(),
+        version = crate::verdict::RULES,
+    )
+}
+
+/// The line of a figure in the table of all figures.
+fn row(exhibit: &Exhibit) -> String {
+    format!(
+        "<tr><th scope=\"row\"><a href=\"#{anchor}\">{id}</a></th><td>{title}</td><td>{verdict}</td>\
+         <td class=\"size\">{extent}</td><td class=\"time\">{time}</td></tr>\n",
+        anchor = anchor(&exhibit.id),
+        id = escape(&exhibit.id),
+        title = formula(&exhibit.title),
+        verdict = exhibit.verdict().map_or_else(|| "answers".to_owned(), badge),
+        extent = escape(&exhibit.size.text),
+        time = exhibit.seconds.map_or_else(|| "–".to_owned(), amounts::duration),
+    )
+}
+
+/// A figure with all that belongs to it.
+fn section(exhibit: &Exhibit) -> String {
+    let (anchor, id) = (anchor(&exhibit.id), escape(&exhibit.id));
+    let reduced = " <span class=\"label\">reduced size</span>";
+    format!(
+        r##"<section class="exhibit" id="{anchor}" data-verdict="{verdict}">
+<h3><span class="number">{id}</span> {title}</h3>
+<p class="labels">{badge}{reduced} <span class="extent">{size}</span></p>
+<figure class="{width}"><div class="drawing" role="img" aria-label="{id}: {label}">
+{svg}
+</div></figure>
+<p><strong>Found:</strong> {found}</p>
+{findings}{notes}{data}{configuration}{made}<p class="back"><a href="#verdicts">all verdicts</a></p>
+</section>
+"##,
+        verdict = exhibit.verdict().map_or("answers", Verdict::name),
+        title = formula(&exhibit.title),
+        badge = exhibit.verdict().map_or_else(String::new, badge),
+        reduced = if exhibit.size.is_reduced() { reduced } else { "" },
+        size = escape(&exhibit.size.sentence()),
+        width = if width(&exhibit.svg) > WIDE { "wide" } else { "narrow" },
+        label = escape(&exhibit.title),
+        svg = renamed(&exhibit.svg, &anchor),
+        found = formula(&exhibit.found),
+        findings = findings(&exhibit.findings),
+        notes = notes(&exhibit.notes),
+        data = data(exhibit, &anchor),
+        configuration = configuration(&exhibit.config),
+        made = made(exhibit),
+    )
+}
+
+fn badge(verdict: Verdict) -> String {
+    format!(
+        "<span class=\"badge {}\"><span class=\"symbol\" aria-hidden=\"true\">{}</span> <span>{verdict}</span></span>",
+        verdict.name(),
+        verdict.symbol(),
+    )
+}
+
+/// The claims of the paper with their tests, or questions with their answers.
+fn findings(findings: &Findings) -> String {
+    match findings {
+        Findings::Claims(claims) => claims
+            .iter()
+            .map(|claim| {
+                let (name, symbol) = (claim.outcome.name(), claim.outcome.symbol());
+                format!(
+                    r#"<div class="finding {name}">
+<p class="claim"><strong>The paper</strong> ({place}): {says} <span class="outcome {name}"><span aria-hidden="true">{symbol}</span> {name}</span></p>
+{tests}
+{remarks}
+</div>
+"#,
+                    place = formula(&claim.place),
+                    says = formula(&claim.says),
+                    tests = tests(&claim.tests, "tests"),
+                    remarks = tests(&claim.remarks, "tests remarks"),
+                )
+            })
+            .collect(),
+        Findings::Answers(answers) => answers
+            .iter()
+            .map(|answer| {
+                format!(
+                    r#"<div class="finding">
+<p class="claim"><strong>Question:</strong> {question}</p>
+<p><strong>Answer:</strong> {answer}</p>
+{tests}
+</div>
+"#,
+                    question = formula(&answer.question),
+                    answer = formula(&answer.answer),
+                    tests = tests(&answer.tests, "tests"),
+                )
+            })
+            .collect(),
+    }
+}
+
+/// A list of tests. Where several in a row have the same reason, the last one gives it.
+fn tests(tests: &[Test], class: &str) -> String {
+    if tests.is_empty() {
+        return String::new();
+    }
+    let item = |(index, test): (usize, &Test)| {
+        let repeated = tests.get(index + 1).is_some_and(|next| next.reason == test.reason);
+        let reason = if repeated || test.reason.is_empty() {
+            String::new()
+        } else {
+            format!(" <span class=\"reason\">{}</span>", formula(&test.reason))
+        };
+        format!(
+            "<li class=\"{name}\"><span class=\"mark\" title=\"{name}\">{symbol}</span> <span>{statement} \
+             <span class=\"margin\">({margin})</span>{reason}</span></li>\n",
+            name = test.outcome.name(),
+            symbol = test.outcome.symbol(),
+            statement = formula(&test.statement()),
+            margin = formula(&test.margin),
+        )
     };
-    let page = environment.get_template("page.html")?.render(context! {
-        report => front,
-        style => Value::from_safe_string(STYLE.to_owned()),
-        groups => groups.to_vec(),
-        counts => counts.to_vec(),
-        rules => crate::verdict::RULES,
-    })?;
-    Ok(page)
+    let items: String = tests.iter().enumerate().map(item).collect();
+    format!("<ul class=\"{class}\">\n{items}</ul>\n")
+}
+
+fn notes(notes: &[String]) -> String {
+    if notes.is_empty() {
+        return String::new();
+    }
+    let items: String = notes.iter().map(|note| format!("<li>{}</li>\n", formula(note))).collect();
+    format!("<ul class=\"notes\">\n{items}</ul>\n")
+}
+
+/// A link that contains the data of the drawing.
+fn data(exhibit: &Exhibit, anchor: &str) -> String {
+    if exhibit.csv.is_empty() {
+        return String::new();
+    }
+    let rows = exhibit.csv.lines().count().saturating_sub(1);
+    format!(
+        "<details><summary>Data</summary>\n\
+         <p><a href=\"data:text/csv;base64,{}\" download=\"{anchor}.csv\">{anchor}.csv</a>, {rows} row{}</p>\n\
+         </details>\n",
+        STANDARD.encode(&exhibit.csv),
+        if rows == 1 { "" } else { "s" },
+    )
+}
+
+fn configuration(config: &str) -> String {
+    if config.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<details><summary>Configuration</summary>\n<pre>{}</pre>\n</details>\n",
+        escape(config)
+    )
+}
+
+/// The command that makes the figure, and its computing time.
+fn made(exhibit: &Exhibit) -> String {
+    let command = match exhibit.command.as_str() {
+        "" => String::new(),
+        command => format!("<code class=\"command\">{}</code> ", escape(command)),
+    };
+    let time = exhibit.seconds.map_or_else(
+        || "time not recorded".to_owned(),
+        |seconds| format!("{} on one thread", amounts::duration(seconds)),
+    );
+    let cells = match exhibit.cells {
+        0 => String::new(),
+        1 => ", 1 cell".to_owned(),
+        count => format!(", {count} cells"),
+    };
+    format!("<p class=\"made\">{command}<span class=\"took\">{time}{cells}</span></p>\n")
+}
+
+/// A text without the characters that HTML gives a meaning.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#x27;"),
+            '/' => out.push_str("&#x2f;"),
+            letter => out.push(letter),
+        }
+    }
+    out
 }
 
 /// A text in which `α_2` or `q_⋆` becomes a letter with an index; all else is escaped.
-fn formula(text: &str) -> Value {
+fn formula(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let (mut out, mut at) = (String::with_capacity(text.len()), 0);
     while at < letters.len() {
@@ -87,95 +365,13 @@ fn formula(text: &str) -> Value {
         }
         at += 1;
     }
-    Value::from_safe_string(out)
+    out
 }
 
 /// The name of an exhibit in the page, for links: `fig-3b`.
 pub fn anchor(id: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     format!("fig-{}", id.chars().map(plain).collect::<String>())
-}
-
-fn verdict(verdict: Verdict) -> Value {
-    context! {
-        name => verdict.name(),
-        text => verdict.to_string(),
-        symbol => verdict.symbol().to_string(),
-    }
-}
-
-fn outcome(outcome: Outcome) -> Value {
-    context! { name => outcome.name(), symbol => outcome.symbol().to_string() }
-}
-
-/// A test of a list. Where several in a row have the same reason, the last one gives it.
-fn test(test: &Test, next: Option<&Test>) -> Value {
-    let reason = Some(&test.reason).filter(|reason| next.is_none_or(|t| t.reason != **reason));
-    context! {
-        outcome => outcome(test.outcome),
-        statement => test.statement(),
-        margin => test.margin.as_str(),
-        reason,
-    }
-}
-
-fn tests(tests: &[Test]) -> Vec<Value> {
-    tests.iter().enumerate().map(|(i, one)| test(one, tests.get(i + 1))).collect()
-}
-
-/// Claims and answers have the same layout.
-fn findings(findings: &Findings) -> Vec<Value> {
-    match findings {
-        Findings::Claims(claims) => claims
-            .iter()
-            .map(|claim| {
-                context! {
-                    says => claim.says.as_str(),
-                    place => claim.place.as_str(),
-                    outcome => outcome(claim.outcome),
-                    tests => tests(&claim.tests),
-                    remarks => tests(&claim.remarks),
-                }
-            })
-            .collect(),
-        Findings::Answers(answers) => answers
-            .iter()
-            .map(|answer| {
-                context! {
-                    question => answer.question.as_str(),
-                    answer => answer.answer.as_str(),
-                    tests => tests(&answer.tests),
-                }
-            })
-            .collect(),
-    }
-}
-
-fn exhibit(exhibit: &Exhibit) -> Value {
-    let anchor = anchor(&exhibit.id);
-    context! {
-        id => exhibit.id.as_str(),
-        title => exhibit.title.as_str(),
-        beyond => exhibit.is_beyond(),
-        size => exhibit.size.sentence(),
-        extent => exhibit.size.text.as_str(),
-        reduced => exhibit.size.is_reduced(),
-        found => exhibit.found.as_str(),
-        findings => findings(&exhibit.findings),
-        notes => Value::from(Serde(&exhibit.notes)),
-        config => exhibit.config.as_str(),
-        command => exhibit.command.as_str(),
-        seconds => exhibit.seconds,
-        cells => exhibit.cells,
-        verdict => exhibit.verdict().map(verdict),
-        svg => Value::from_safe_string(renamed(&exhibit.svg, &anchor)),
-        wide => width(&exhibit.svg) > WIDE,
-        rows => exhibit.csv.lines().count().saturating_sub(1),
-        // Without escaping, which knows a slash as dangerous: there are none but letters, digits and
-        // three harmless signs.
-        csv => Value::from_safe_string(STANDARD.encode(&exhibit.csv)),
-        anchor,
-    }
 }
 
 /// A drawing with the names of its elements, and what refers to them, made its own.
@@ -263,9 +459,8 @@ mod tests {
 
     #[test]
     fn indices_are_written_small() {
-        let of = |text: &str| formula(text).to_string();
-        assert_eq!(of("α_2 = 1, q_⋆, q̂_0"), "α<sub>2</sub> = 1, q<sub>⋆</sub>, q̂<sub>0</sub>");
-        assert_eq!(of("ε_1 < 0.1 & eps_se"), "ε<sub>1</sub> &lt; 0.1 &amp; eps_se");
+        assert_eq!(formula("α_2 = 1, q_⋆, q̂_0"), "α<sub>2</sub> = 1, q<sub>⋆</sub>, q̂<sub>0</sub>");
+        assert_eq!(formula("ε_1 < 0.1 & eps_se"), "ε<sub>1</sub> &lt; 0.1 &amp; eps_se");
     }
 
     #[test]
