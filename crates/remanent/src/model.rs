@@ -124,7 +124,7 @@ pub fn unusable(path: &Path, error: &TensorError) -> anyhow::Error {
         }
         TensorError::Version { .. } => "; use the program that wrote it",
         TensorError::Kind { .. } => "; remanent inspect tells what it holds",
-        TensorError::Checksum | TensorError::Content(_) => "; copy it or train it again",
+        _ => "; copy it or train it again",
     };
     anyhow!("{} cannot be used: {error}{cure}", path.display())
 }

@@ -100,8 +100,8 @@ fn layers(model: &Model) -> Vec<LayerFacts> {
         Model::Trained { network, .. } => {
             let uncertainties = network.uncertainty();
             let layer = |(layer, uncertainty): (&Layer, f64)| LayerFacts {
-                inputs: layer.inputs,
-                outputs: layer.outputs,
+                inputs: layer.inputs(),
+                outputs: layer.outputs(),
                 uncertainty: Some(uncertainty),
                 positive: share(layer.theta().iter().map(|&theta| theta >= 0.0)),
                 fields: Some(Histogram::of(layer, network)),
