@@ -23,7 +23,7 @@ struct About {
 }
 
 /// Adds the arrays of a network.
-pub(crate) fn put_network<'a>(network: &'a Network, arrays: &mut Arrays<'a>) {
+pub fn put_network<'a>(network: &'a Network, arrays: &mut Arrays<'a>) {
     for (l, layer) in network.layers.iter().enumerate() {
         arrays.insert(format!("theta.{l}"), &[layer.inputs, layer.outputs], &layer.theta);
     }

@@ -128,7 +128,7 @@ fn a_damaged_or_missing_marker_costs_no_record() {
         assert_eq!(ledger.runs(), 1);
         let notices = ledger.notices();
         assert_eq!(notices.len(), 1, "{notices:?}");
-        assert!(notices[0].contains("the records are used"), "{notices:?}");
+        assert!(notices[0].contains("keeping the records"), "{notices:?}");
         assert_eq!(fs::read(&marker).unwrap(), whole);
         let aside = directory.path().join("experiment.json.damaged");
         if removed {
@@ -285,7 +285,7 @@ fn a_finished_run_is_read_without_a_lock() {
     assert_eq!(found.models.len(), 3);
     let error = recall(4).unwrap_err();
     assert!(matches!(error, StoreError::ReadOnly { done: 3, total: 4, .. }), "{error}");
-    assert!(error.to_string().contains("is read-only, and 3 of 4 cells are done"), "{error}");
+    assert!(error.to_string().contains("is read-only and only 3 of 4 cells are done"), "{error}");
     assert_eq!(files(path), before);
     drop(store);
     assert!(!remanent_store::is_read_only(path));

@@ -356,8 +356,8 @@ fn what_has_no_effect_is_refused() {
     fs::write(directory.path().join("a.toml"), "learner = 'ste'\nbeta_schedule = '2'\n").unwrap();
     fs::write(directory.path().join("b.toml"), "[scan]\ngamma = [1, 2]\n").unwrap();
     for (arguments, told) in [
-        ("--learner ste --scan gamma=0.1,1", "gamma has no meaning for the learner ste"),
-        ("--learner joint --anchor task", "anchor has no meaning for the learner joint"),
+        ("--learner ste --scan gamma=0.1,1", "gamma is not used by the learner ste"),
+        ("--learner joint --anchor task", "anchor is not used by the learner joint"),
         ("--learner vcl --meta 0.5", "only metaplasticity"),
         ("--learner ste --beta-schedule 2", "vcl, ewc and joint"),
         ("--learner metaplasticity --set beta_schedule=2", "vcl, ewc and joint"),

@@ -23,7 +23,9 @@ use crate::values::{self, ValueError};
 
 /// Raised whenever the same question gets another answer than before, so that records of an
 /// earlier program are not taken for those of this one.
-const REVISION: u32 = 2;
+const REVISION: u32 = 3;
+/// The same for studies by Monte Carlo.
+const MONTE_CARLO_REVISION: u32 = 2;
 
 /// The longest chain: the errors on every task after every task are kept.
 const MOST_TASKS: usize = 100;
@@ -141,7 +143,11 @@ impl Query {
             }
             Ask::MonteCarlo(study) => study.to_json(),
         };
-        value["revision"] = REVISION.into();
+        let revision = match self.0 {
+            Ask::MonteCarlo(_) => MONTE_CARLO_REVISION,
+            _ => REVISION,
+        };
+        value["revision"] = revision.into();
         value
     }
 }
