@@ -44,6 +44,7 @@ pub mod fields;
 pub mod overlaps;
 pub mod parameters;
 pub mod phase;
+pub mod rsb;
 pub mod scan;
 pub mod single;
 pub mod site;

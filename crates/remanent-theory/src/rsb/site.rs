@@ -1,0 +1,257 @@
+//! The entropic side with K steps of breaking.
+//!
+//! The innermost level is F(B), the logarithm of the site measure's integral
+//! ([`crate::site`]) with A = q_K_hat − q_d_hat. The integrand of a level may have
+//! two modes, near ±x√c, with a switch at B = 0 between them and corners at
+//! B = ±A where the magnetisation saturates: the nodes cluster there. The fields of
+//! the outermost level are r_hat + √q_0_hat z:
+//!
+//! ```text
+//! g_S = ∫ Dz ψ_0(r_hat + √q_0_hat z)
+//! 1 − q_d = ∫ Dz ⟨⟨1 − m²⟩⟩,    q_d − q_K = ∫ Dz ⟨Var m⟩,   q_l − q_{l−1} = ∫ Dz ⟨Var ψ_l'⟩
+//! r = ∫ Dz ψ_0',               q_0 − r² = Var_z ψ_0'
+//! ```
+//!
+//! The column of ψ' holds −(1 − m), so that weights near the corner keep their
+//! relative accuracy.
+
+use remanent_math::grid::{Cluster, Nodes, Spread};
+
+use super::level::{ADDED, BEND, Level, SLOPE, Work};
+use super::state::{StepConjugates, StepOverlaps};
+use super::table::Table;
+use crate::overlaps::Resolution;
+use crate::site::Site;
+
+/// Averages of the entropic side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepSite {
+    /// The order parameters.
+    pub overlaps: StepOverlaps,
+    /// g_S.
+    pub g_s: f64,
+    /// ∫ Dz ⟨ψ_l''²⟩, l = 0 … K.
+    pub variance2: Vec<f64>,
+    /// ∂g_S/∂x_l − ½ (q_l_hat − q_{l−1}_hat) q_{l−1}, l = 1 … K.
+    pub excess: Vec<f64>,
+    /// ∫ Dz ⟨P(m < 0)⟩ = (1 − p)/2, if it was asked for.
+    pub negative: Option<f64>,
+}
+
+/// Gaussian tails are cut at this many standard deviations above the mean,
+const REACH: f64 = 9.0;
+/// and below it, where rare fields turn a weight against its teacher.
+const REACH_BELOW: f64 = 11.0;
+/// Columns of the innermost table: F, −(1 − ⟨m⟩), Var m, ⟨1 − m²⟩, and P(m < 0) if
+/// it was asked for.
+const INNERMOST: usize = 4;
+/// Steps of the grid of tables, and of the integrals.
+const TABLE_STEP: f64 = 0.055;
+const STEP: f64 = 0.16;
+const SPACING: f64 = 0.55;
+
+struct Levels<'a> {
+    site: Site,
+    c: &'a StepConjugates,
+    x: &'a [f64],
+    signs: bool,
+    resolution: f64,
+}
+
+/// Computes the averages. `entropy` is the weight of the prior's entropy.
+pub fn step_site(
+    c: &StepConjugates,
+    x: &[f64],
+    entropy: f64,
+    signs: bool,
+    resolution: Resolution,
+) -> StepSite {
+    let site = Site { stiffness: c.stiffness, entropy };
+    let levels = Levels { site, c, x, signs, resolution: resolution.0 };
+    let steps = x.len();
+    let mut table = (steps > 0).then(|| {
+        let mut table = levels.table(steps);
+        let rows = levels.innermost(table.nodes());
+        let columns = table.columns();
+        for (i, row) in rows.chunks(columns).enumerate() {
+            table.row_mut(i).copy_from_slice(row);
+        }
+        table
+    });
+    for l in (2..=steps).rev() {
+        table = table.map(|table| levels.outwards(&table, l));
+    }
+    let nodes = levels.outermost();
+    let rows = match &table {
+        Some(table) => levels.rows(table, 1, &nodes.x),
+        None => levels.innermost(&nodes.x),
+    };
+    levels.average(&nodes, &rows)
+}
+
+impl Levels<'_> {
+    /// Columns of the rows of level l.
+    fn columns(&self, l: usize) -> usize {
+        INNERMOST + usize::from(self.signs) + ADDED * (self.x.len() - l)
+    }
+
+    /// Where the functions of level l change quickly, and how quickly.
+    fn clusters(&self, l: usize) -> Vec<Cluster> {
+        let (a, firmness) =
+            (self.site.stiffness, self.site.stiffness + self.site.entropy + 2.0);
+        // Every level smooths a switch by its Gaussian, or over 1/x if that is less.
+        let smoothing: f64 =
+            (l..self.x.len()).map(|j| 1.0 / (1.0 / self.c.gaps[j] + self.x[j] * self.x[j])).sum();
+        let smoothed = |scale: f64| (scale * scale + smoothing).sqrt();
+        let mut clusters = Vec::with_capacity(3);
+        if firmness < 30.0 || a < 4.0 || self.signs {
+            clusters.push(Cluster { centre: 0.0, scale: smoothed(firmness.max(1.0).sqrt()) });
+        }
+        if a > 4.0 {
+            let scale = smoothed((a + 2.0).sqrt() + 0.5 * self.site.entropy);
+            clusters.push(Cluster { centre: a, scale });
+            clusters.push(Cluster { centre: -a, scale });
+        }
+        clusters
+    }
+
+    /// How far the tilted Gaussian of level l reaches, in its standard deviations.
+    fn reach(&self, l: usize) -> f64 {
+        REACH + self.x[l - 1] * self.c.gaps[l - 1].sqrt()
+    }
+
+    fn range(&self, l: usize) -> (f64, f64) {
+        let deviation = self.c.q_0_hat.sqrt();
+        let spread: f64 = (1..=l).map(|j| self.reach(j) * self.c.gaps[j - 1].sqrt()).sum();
+        (
+            self.c.r_hat - REACH_BELOW * deviation - spread,
+            self.c.r_hat + REACH * deviation + spread,
+        )
+    }
+
+    fn table(&self, l: usize) -> Table {
+        let (low, high) = self.range(l);
+        let clusters = self.clusters(l);
+        let spread = Spread {
+            spacing: 0.1 * (high - low) / self.resolution,
+            step: TABLE_STEP / self.resolution,
+            clusters: &clusters,
+        };
+        Table::new(&spread, low, high, self.columns(l))
+    }
+
+    /// Rows of the innermost level at the given fields.
+    fn innermost(&self, fields: &[f64]) -> Vec<f64> {
+        let mut moments = Vec::with_capacity(fields.len());
+        self.site.moments(fields, self.resolution, &mut moments);
+        let columns = self.columns(self.x.len());
+        let mut rows = vec![0.0; columns * fields.len()];
+        for ((row, m), b) in rows.chunks_mut(columns).zip(&moments).zip(fields) {
+            row[0] = self.site.ln_z(*b, m);
+            row[SLOPE] = if *b >= 0.0 { -m.gap } else { m.gap - 2.0 };
+            row[BEND] = m.variance;
+            row[3] = m.one_minus_m2;
+        }
+        if self.signs {
+            let signs = self.site.ln_sign_probabilities(fields, self.resolution);
+            for (row, (negative, _)) in rows.chunks_mut(columns).zip(signs) {
+                row[INNERMOST] = negative.exp();
+            }
+        }
+        rows
+    }
+
+    /// Rows of level l − 1 at the given fields, from the table of level l.
+    fn rows(&self, table: &Table, l: usize, fields: &[f64]) -> Vec<f64> {
+        let deviation = self.c.gaps[l - 1].sqrt();
+        let level = Level { table, x: self.x[l - 1], deviation, offset: 1.0 };
+        let inner = self.clusters(l);
+        let mut clusters = inner.clone();
+        let columns = table.columns() + ADDED;
+        let mut rows = vec![0.0; columns * fields.len()];
+        let mut work = Work::default();
+        for (b, row) in fields.iter().zip(rows.chunks_mut(columns)) {
+            for (cluster, inner) in clusters.iter_mut().zip(&inner) {
+                cluster.centre = (inner.centre - b) / deviation;
+                cluster.scale = inner.scale / deviation;
+            }
+            let spread = Spread {
+                spacing: SPACING / self.resolution,
+                step: STEP / self.resolution,
+                clusters: &clusters,
+            };
+            let nodes = spread.nodes(-self.reach(l), self.reach(l));
+            level.row(*b, &nodes, &mut work, row);
+        }
+        rows
+    }
+
+    fn outwards(&self, inner: &Table, l: usize) -> Table {
+        let mut table = self.table(l - 1);
+        let rows = self.rows(inner, l, table.nodes());
+        let columns = table.columns();
+        for (i, row) in rows.chunks(columns).enumerate() {
+            table.row_mut(i).copy_from_slice(row);
+        }
+        table
+    }
+
+    fn outermost(&self) -> Nodes {
+        let (low, high) = self.range(0);
+        let clusters = self.clusters(0);
+        let spread = Spread {
+            spacing: SPACING * self.c.q_0_hat.sqrt() / self.resolution,
+            step: STEP / self.resolution,
+            clusters: &clusters,
+        };
+        spread.nodes(low, high)
+    }
+
+    /// Averages over the fields of the outermost level.
+    fn average(&self, nodes: &Nodes, rows: &[f64]) -> StepSite {
+        let (columns, steps) = (self.columns(0), self.x.len());
+        let deviation = self.c.q_0_hat.sqrt();
+        let mut p: Vec<f64> = nodes
+            .x
+            .iter()
+            .zip(&nodes.weights)
+            .map(|(b, w)| {
+                let z = (b - self.c.r_hat) / deviation;
+                w * (-0.5 * z * z).exp()
+            })
+            .collect();
+        let total: f64 = p.iter().sum();
+        p.iter_mut().for_each(|p| *p /= total);
+        let mut sums = vec![0.0; columns];
+        let mut bend2 = 0.0;
+        for (p, row) in p.iter().zip(rows.chunks(columns)) {
+            for (sum, value) in sums.iter_mut().zip(row) {
+                *sum += p * value;
+            }
+            bend2 += p * row[BEND] * row[BEND];
+        }
+        let slope = sums[SLOPE];
+        let q_0_minus_r2 = p
+            .iter()
+            .zip(rows.chunks(columns))
+            .map(|(p, row)| p * (row[SLOPE] - slope).powi(2))
+            .sum();
+        let innermost = INNERMOST + usize::from(self.signs);
+        let added = |l: usize, column: usize| sums[innermost + ADDED * (steps - l) + column];
+        let mut variance2 = vec![bend2];
+        variance2.extend((1..=steps).map(|l| added(l, 2)));
+        StepSite {
+            overlaps: StepOverlaps {
+                one_minus_q_d: sums[3],
+                q_d_minus_q_k: if steps == 0 { sums[BEND] } else { added(steps, 1) },
+                gaps: (1..=steps).map(|l| added(l, 0)).collect(),
+                q_0_minus_r2,
+                r: 1.0 + slope,
+            },
+            g_s: sums[0],
+            variance2,
+            excess: (1..=steps).map(|l| added(l, 3)).collect(),
+            negative: self.signs.then(|| sums[INNERMOST]),
+        }
+    }
+}
