@@ -2,7 +2,7 @@
 
 use remanent_math::linear;
 use remanent_math::newton::{Outcome, Root};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::anchor::Posterior;
 use crate::curve::{Branch, Curve, Start};
@@ -10,7 +10,7 @@ use crate::overlaps::{Conjugates, Resolution};
 use crate::task::{Task, from_coordinates};
 
 /// How the search for a solution ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Termination {
     /// The equations hold to the reported residual.

@@ -15,7 +15,7 @@
 
 use super::energy::{StepEnergy, step_energy};
 use super::site::{StepSite, step_site};
-use super::state::{State, StepConjugates, alpha_index, gap_index, x_index};
+use super::state::{State, StepConjugates, alpha_index, x_index};
 use crate::overlaps::Resolution;
 
 /// Everything that defines the saddle point but α and K.
@@ -25,6 +25,8 @@ pub struct System {
     pub beta: f64,
     /// The weight c of the prior's entropy; 0 without a prior.
     pub entropy: f64,
+    /// 1 − q_⋆, if the self-overlap is held fixed.
+    pub one_minus_q_star: Option<f64>,
     /// Node counts.
     pub resolution: Resolution,
 }
@@ -34,6 +36,8 @@ pub struct System {
 pub struct Turn {
     /// The entropic side, at given conjugates.
     pub site: StepSite,
+    /// ln((1 − q_d)/(1 − q_⋆)), if the self-overlap is held at q_⋆.
+    pub excess_q_d: Option<f64>,
     /// The energetic side, at the order parameters that follow, for α = 1.
     pub energy: StepEnergy,
 }
@@ -44,20 +48,43 @@ impl System {
         if !state.is_possible() {
             return None;
         }
-        let site =
+        let mut site =
             step_site(&state.conjugates, &state.x, self.entropy, signs, self.resolution);
+        let excess_q_d =
+            self.one_minus_q_star.map(|kappa| (site.overlaps.one_minus_q_d / kappa).ln());
+        if let Some(kappa) = self.one_minus_q_star {
+            site.overlaps.one_minus_q_d = kappa;
+        }
         if !site.overlaps.are_possible() {
             return None;
         }
         let energy = step_energy(&site.overlaps, &state.x, self.beta, self.resolution);
-        Some(Turn { site, energy })
+        Some(Turn { site, excess_q_d, energy })
     }
 
-    /// The residuals in the coordinates of [`State`]; the last one, of α, is 0.
-    pub fn residual<const M: usize>(&self, y: &[f64; M]) -> Option<[f64; M]> {
-        let state = State::from_coordinates(y);
-        let turn = self.turn(&state, false)?;
-        residual_of(y, &state, &turn)
+    /// The equations of the curve of all solutions, for Newton's method and for the
+    /// tracer; the last residual, of α, is 0. A turn does not depend on α, so two
+    /// calls that differ in α alone cost one.
+    pub fn equations<const M: usize>(&self) -> impl FnMut(&[f64; M]) -> Option<[f64; M]> {
+        let system = *self;
+        let mut known: Option<([f64; M], Turn)> = None;
+        move |y| {
+            let mut place = *y;
+            place[M - 1] = 0.0;
+            let state = State::from_coordinates(y);
+            let turn = match known.take() {
+                Some((before, turn)) if before == place => turn,
+                _ => system.turn(&state, false)?,
+            };
+            let r = residual_of(y, &state, &turn);
+            known = Some((place, turn));
+            r
+        }
+    }
+
+    /// The same at other node counts.
+    pub fn with_resolution(self, resolution: Resolution) -> Self {
+        Self { resolution, ..self }
     }
 }
 
@@ -77,8 +104,10 @@ pub fn residual_of<const M: usize>(y: &[f64; M], state: &State, turn: &Turn) -> 
     };
     let back: [f64; M] = returned.to_coordinates();
     let mut r: [f64; M] = std::array::from_fn(|i| y[i] - back[i]);
+    if let Some(excess) = turn.excess_q_d {
+        r[0] = excess;
+    }
     for l in 1..=steps {
-        debug_assert!(gap_index(l) < x_index(steps, l));
         let area = state.conjugates.gaps[l - 1] * turn.site.overlaps.gaps[l - 1];
         r[x_index(steps, l)] = d_phi_d_x(state, turn, l) / area;
     }

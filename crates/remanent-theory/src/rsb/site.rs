@@ -140,7 +140,7 @@ impl Levels<'_> {
         Table::new(&spread, low, high, self.columns(l))
     }
 
-    /// Rows of the innermost level at the given fields.
+    /// Rows of the innermost level at the given rising fields.
     fn innermost(&self, fields: &[f64]) -> Vec<f64> {
         let mut moments = Vec::with_capacity(fields.len());
         self.site.moments(fields, self.resolution, &mut moments);
@@ -153,9 +153,20 @@ impl Levels<'_> {
             row[3] = m.one_minus_m2;
         }
         if self.signs {
-            let signs = self.site.ln_sign_probabilities(fields, self.resolution);
-            for (row, (negative, _)) in rows.chunks_mut(columns).zip(signs) {
-                row[INNERMOST] = negative.exp();
+            // In strong fields the sign is certain.
+            let firmness = (self.site.stiffness + self.site.entropy + 2.0).max(1.0);
+            let certain = 20.0 + 9.5 * firmness.sqrt();
+            let (from, to) = (
+                fields.partition_point(|b| *b < -certain),
+                fields.partition_point(|b| *b < certain),
+            );
+            let signs = self.site.ln_sign_probabilities(&fields[from..to], self.resolution);
+            for (i, row) in rows.chunks_mut(columns).enumerate() {
+                row[INNERMOST] = match i {
+                    _ if i < from => 1.0,
+                    _ if i >= to => 0.0,
+                    _ => signs[i - from].0.exp(),
+                };
             }
         }
         rows

@@ -1,0 +1,306 @@
+//! A first task with broken replica symmetry, for any α and K.
+
+use std::sync::OnceLock;
+
+use remanent_math::continuation::Point;
+use remanent_math::newton::{Outcome, Root};
+use remanent_math::scalar;
+
+use super::equations::{System, stabilities};
+use super::report::{RsbSolution, finish};
+use super::solve::solve_at_x;
+use super::state::{State, alpha_index, gap_index, x_index};
+use super::trace::{Care, Trace, hermite};
+use crate::branches::{RepliconZero, folds, replicon_zeros};
+use crate::curve::{Branch, Curve};
+use crate::parameters::{Choice, ParameterError, check_alpha};
+use crate::single::SingleTask;
+use crate::solution::Termination;
+
+/// The largest number of steps that can be asked for.
+pub const MAX_STEPS: usize = 3;
+
+/// A curve for any number of steps.
+#[derive(Debug)]
+enum AnyTrace {
+    One(Trace<6>),
+    Two(Trace<8>),
+    Three(Trace<10>),
+}
+
+macro_rules! each {
+    ($any:expr, $trace:ident => $value:expr) => {
+        match $any {
+            AnyTrace::One($trace) => $value,
+            AnyTrace::Two($trace) => $value,
+            AnyTrace::Three($trace) => $value,
+        }
+    };
+}
+
+/// The curves of a first task's solutions with 0, 1, … steps, each traced when it
+/// is first needed.
+#[derive(Debug)]
+pub struct BrokenTask {
+    single: SingleTask,
+    care: Care,
+    curve: OnceLock<Option<Curve<'static>>>,
+    onset: OnceLock<Option<RepliconZero>>,
+    traces: [OnceLock<Option<AnyTrace>>; MAX_STEPS],
+}
+
+/// Where φ of a broken poor branch equals that of the replica-symmetric good one.
+#[derive(Clone, Debug)]
+pub struct BrokenCrossing {
+    /// α there.
+    pub alpha: f64,
+    /// Their common φ.
+    pub minus_beta_f: f64,
+    /// The poor solution.
+    pub poor: RsbSolution,
+    /// The good one.
+    pub good: RsbSolution,
+}
+
+impl BrokenTask {
+    /// The task, with nothing computed yet.
+    pub fn new(single: SingleTask) -> Self {
+        Self {
+            single,
+            care: Care::Quick,
+            curve: OnceLock::new(),
+            onset: OnceLock::new(),
+            traces: std::array::from_fn(|_| OnceLock::new()),
+        }
+    }
+
+    /// The same, with curves traced in short steps at full resolution, for drawing.
+    pub fn drawn(single: SingleTask) -> Self {
+        Self { care: Care::Drawn, ..Self::new(single) }
+    }
+
+    /// The task without breaking.
+    pub fn single(&self) -> &SingleTask {
+        &self.single
+    }
+
+    fn system(&self) -> System {
+        let task = self.single.task();
+        System {
+            beta: task.beta,
+            entropy: task.coupling,
+            one_minus_q_star: task.one_minus_q_star,
+            resolution: self.single.resolution,
+        }
+    }
+
+    fn curve(&self) -> Option<&Curve<'static>> {
+        self.curve.get_or_init(|| self.single.curve(3.0)).as_ref()
+    }
+
+    /// Where the replicon of the branch connected to α → 0 vanishes first; `None`
+    /// where replica symmetry never breaks.
+    pub fn onset(&self) -> Option<&RepliconZero> {
+        self.onset
+            .get_or_init(|| {
+                replicon_zeros(self.curve()?, self.single.resolution)
+                    .into_iter()
+                    .find(|zero| zero.branch != Branch::Good)
+            })
+            .as_ref()
+    }
+
+    fn trace(&self, steps: usize) -> Option<&AnyTrace> {
+        let slot = self.traces.get(steps.checked_sub(1)?)?;
+        let traced = || match steps {
+            1 => self.first_trace().map(AnyTrace::One),
+            2 => match self.trace(1)? {
+                AnyTrace::One(trace) => self.next_trace(trace).map(AnyTrace::Two),
+                _ => None,
+            },
+            _ => match self.trace(2)? {
+                AnyTrace::Two(trace) => self.next_trace(trace).map(AnyTrace::Three),
+                _ => None,
+            },
+        };
+        slot.get_or_init(traced).as_ref()
+    }
+
+    /// One step, from where the replicon vanishes.
+    fn first_trace(&self) -> Option<Trace<6>> {
+        let s = &self.onset()?.solution;
+        let q_0_hat = s.q_0_hat;
+        let mut origin = [0.0; 6];
+        origin[0] = ((q_0_hat - s.q_d_hat) / (1.0 + q_0_hat).sqrt()).asinh();
+        origin[1] = q_0_hat.ln();
+        origin[2] = s.r_hat.ln();
+        origin[alpha_index(1)] = s.alpha.ln();
+        Trace::new(self.system(), origin, 1, origin[1], self.care)
+    }
+
+    /// One step more, from where the innermost stability vanishes first.
+    fn next_trace<const M: usize, const N: usize>(&self, trace: &Trace<M>) -> Option<Trace<N>> {
+        let steps = (M - 4) / 2;
+        let system = self.system();
+        let innermost = |y: &[f64; M]| {
+            let state = State::from_coordinates(y);
+            system.turn(&state, false).map_or(f64::NAN, |turn| stabilities(&state, &turn)[steps])
+        };
+        let physical = |p: &Point<M>| p.y[x_index(steps, steps)] < 0.0;
+        let mut before: Option<f64> = None;
+        for (i, point) in trace.points.iter().enumerate() {
+            let here = physical(point).then(|| innermost(&point.y));
+            if let (Some(a), Some(b)) = (before, here)
+                && a > 0.0
+                && b <= 0.0
+            {
+                let (from, to) = (&trace.points[i - 1], point);
+                let x = scalar::root(|x| innermost(&hermite(from, to, x)), 0.0, 1.0, 1e-3)?;
+                let y = trace.between(i - 1, x)?.y;
+                let mut origin = [0.0; N];
+                origin[..3 + steps].copy_from_slice(&y[..3 + steps]);
+                for l in 1..=steps {
+                    origin[x_index(steps + 1, l)] = y[x_index(steps, l)];
+                }
+                origin[x_index(steps + 1, steps + 1)] = 0.5 * y[x_index(steps, steps)];
+                origin[N - 1] = y[M - 1];
+                let variance = y[gap_index(steps)];
+                origin[gap_index(steps + 1)] = variance;
+                return Trace::new(system, origin, steps + 1, variance, self.care);
+            }
+            before = here;
+        }
+        None
+    }
+
+    /// All solutions with `steps` steps at `alpha`, in the order of their curve; for
+    /// 0 steps those of the replica-symmetric equations. With x_K > 1 they are of
+    /// no measure over clusters and are left out.
+    pub fn solve(&self, alpha: f64, steps: usize) -> Result<Vec<RsbSolution>, ParameterError> {
+        let alpha = check_alpha(alpha)?;
+        if steps == 0 {
+            let all = self.single.all(alpha)?;
+            return Ok(all
+                .iter()
+                .map(|s| RsbSolution::symmetric(s, s.branch == Branch::Middle))
+                .collect());
+        }
+        let mut solutions = self.roots(alpha, steps);
+        solutions.retain(|s| !s.is_converged() || s.is_physical());
+        Ok(solutions)
+    }
+
+    fn roots(&self, alpha: f64, steps: usize) -> Vec<RsbSolution> {
+        let system = self.system();
+        let Some(trace) = self.trace(steps) else { return vec![] };
+        each!(trace, trace => trace
+            .roots(alpha)
+            .iter()
+            .map(|(root, rises)| finish(&system, root, !rises, true))
+            .collect())
+    }
+
+    /// The solution with `steps` steps at `alpha` on the poor branch: before the
+    /// fold of the broken curve. A row that says so if there is none.
+    pub fn poor(&self, alpha: f64, steps: usize) -> Result<RsbSolution, ParameterError> {
+        let alpha = check_alpha(alpha)?;
+        if steps == 0 {
+            return Ok(RsbSolution::symmetric(&self.single.solve(alpha, Choice::Poor)?, false));
+        }
+        let mut all = self.solve(alpha, steps)?;
+        let chosen = all.iter().position(|s| !s.is_saddle && s.is_converged());
+        Ok(match chosen {
+            Some(i) => all.swap_remove(i),
+            None => {
+                let why = all.first().map_or(Termination::NoSolution, |s| s.termination);
+                let why = if why == Termination::Converged { Termination::NoSolution } else { why };
+                RsbSolution::none(alpha, self.single.beta, steps, why)
+            }
+        })
+    }
+
+    /// The spinodal of the broken poor branch: where its α is largest.
+    pub fn fold(&self, steps: usize) -> Option<RsbSolution> {
+        let system = self.system();
+        each!(self.trace(steps)?, trace => trace
+            .all_folds()
+            .into_iter()
+            .map(|fold| {
+                let mut jacobian = fold.point.jacobian;
+                jacobian[alpha_index(steps)] = fold.point.tangent;
+                let root = Root {
+                    x: fold.point.y,
+                    residual: trace.residual(&fold.point.y),
+                    jacobian,
+                    outcome: Outcome::Converged,
+                };
+                finish(&system, &root, false, true)
+            })
+            .filter(RsbSolution::is_physical)
+            .max_by(|a, b| a.alpha.total_cmp(&b.alpha)))
+    }
+
+    /// Where the broken poor branch and the good branch have the same φ.
+    pub fn crossing(&self, steps: usize) -> Option<BrokenCrossing> {
+        let curve = self.curve()?;
+        let resolution = self.single.resolution;
+        let low = folds(curve, resolution).into_iter().find(|f| f.ends == Branch::Good)?.alpha;
+        let high = self.fold(steps)?.alpha;
+        let good = |alpha: f64| self.single.solve_on(curve, alpha, Choice::Good);
+        let gap = |alpha: f64| {
+            let poor = self.poor(alpha, steps).map_or(f64::NAN, |s| s.minus_beta_f);
+            good(alpha).minus_beta_f - poor
+        };
+        let margin = 1e-6 * (high - low);
+        let alpha = scalar::root(gap, low + margin, high - margin, 1e-10)?;
+        let (poor, good) = (self.poor(alpha, steps).ok()?, good(alpha));
+        Some(BrokenCrossing {
+            alpha,
+            minus_beta_f: good.minus_beta_f,
+            poor,
+            good: RsbSolution::symmetric(&good, false),
+        })
+    }
+
+    /// The traced solutions with `steps` steps, in the order of the curve from its
+    /// onset, those of x_K > 1 left out.
+    pub fn branch(&self, steps: usize) -> Vec<RsbSolution> {
+        let system = self.system();
+        let Some(trace) = self.trace(steps) else { return vec![] };
+        let mut rows = each!(trace, trace => trace.solutions(&system));
+        rows.retain(RsbSolution::is_physical);
+        rows
+    }
+
+    /// The one-step solution at `alpha` and a given Parisi parameter x, which need
+    /// not be the static one: its complexity is that of the clusters whose −βf it
+    /// names. Followed from `from`, a one-step solution at any x and α.
+    pub fn at_x(&self, from: &RsbSolution, alpha: f64, x: f64) -> RsbSolution {
+        let system = self.system();
+        let none = |why| RsbSolution::none(alpha, self.single.beta, 1, why);
+        if !(from.is_converged() && from.steps == 1) {
+            return none(Termination::NoSolution);
+        }
+        let mut y: [f64; 6] = from.state().to_coordinates();
+        let (first, target) = ([y[x_index(1, 1)], y[5]], [x.ln(), alpha.ln()]);
+        let (mut done, mut step) = (0.0, 1.0_f64);
+        let mut jacobian = None;
+        while step > 1e-3 {
+            let next = (done + step).min(1.0);
+            let mut start = y;
+            start[x_index(1, 1)] = first[0] + next * (target[0] - first[0]);
+            start[5] = first[1] + next * (target[1] - first[1]);
+            let root = solve_at_x(&system, start, jacobian.as_ref());
+            if root.outcome != Outcome::Converged || root.x[gap_index(1)] < root.x[1] - 12.0 {
+                step *= 0.5;
+                continue;
+            }
+            (y, done, jacobian) = (root.x, next, Some(root.jacobian));
+            if done >= 1.0 {
+                return finish(&system, &root, false, false);
+            }
+            step *= 1.5;
+        }
+        none(Termination::NoSolution)
+    }
+}
