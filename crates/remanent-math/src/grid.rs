@@ -57,17 +57,10 @@ impl Spread<'_> {
         1.0 / self.spacing + clustered / self.step
     }
 
-    /// t(x); the nodes lie at its integers.
-    pub fn coordinate(&self, x: f64) -> f64 {
+    /// t(x).
+    fn coordinate(&self, x: f64) -> f64 {
         let clustered: f64 = self.clusters.iter().map(|c| ((x - c.centre) / c.scale).asinh()).sum();
         x / self.spacing + clustered / self.step
-    }
-
-    /// t(x) of many points at once.
-    pub fn coordinates(&self, x: &[f64], t: &mut Vec<f64>) {
-        t.clear();
-        t.resize(x.len(), 0.0);
-        all_coordinates(self.spacing, self.step, self.clusters, x, t);
     }
 
     /// The nodes between `low` and `high`, in rising order.
@@ -87,21 +80,6 @@ impl Spread<'_> {
         let mut weights = vec![0.0; count];
         refine(self.spacing, self.step, self.clusters, first, &mut x, &mut weights);
         Nodes { x, weights }
-    }
-}
-
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn all_coordinates(spacing: f64, step: f64, clusters: &[Cluster], x: &[f64], t: &mut [f64]) {
-    for i in 0..x.len() {
-        t[i] = x[i] / spacing;
-    }
-    for c in clusters {
-        let (inverse_scale, inverse_step) = (1.0 / c.scale, 1.0 / step);
-        for i in 0..x.len() {
-            let u = (x[i] - c.centre) * inverse_scale;
-            let root = (u * u + 1.0).sqrt();
-            t[i] += elementary::ln(u.abs() + root).copysign(u) * inverse_step;
-        }
     }
 }
 
@@ -151,9 +129,6 @@ mod tests {
         let t: Vec<f64> = nodes.x.iter().map(|x| spread.coordinate(*x)).collect();
         assert!(t.iter().all(|t| (t - t.round()).abs() < 1e-10));
         assert!(t.windows(2).all(|w| (w[1] - w[0] - 1.0).abs() < 1e-10));
-        let mut together = Vec::new();
-        spread.coordinates(&nodes.x, &mut together);
-        assert!(t.iter().zip(&together).all(|(a, b)| (a - b).abs() < 1e-12));
     }
 
     fn integrate(spread: &Spread, low: f64, high: f64, f: impl Fn(f64) -> f64) -> f64 {

@@ -7,7 +7,6 @@ mod report;
 mod site;
 mod solve;
 mod state;
-mod table;
 mod task;
 mod trace;
 

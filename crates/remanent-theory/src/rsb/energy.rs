@@ -2,9 +2,10 @@
 //!
 //! In the scaled variables of [`crate::energy`] (fields in units of √κ, κ = 1 − q_d)
 //! the innermost level is L(x) with δ = (q_d − q_K)/κ. Each level is log-concave, so
-//! the integrand of a level has one mode, at which its nodes cluster, and a second
-//! cluster where a wide Gaussian meets the wall of Φ^β. The outermost level is
-//! averaged over the teacher,
+//! the integrand of a level has one mode, which moves to the right with ω, and is
+//! nowhere wider than the Gaussian of that level. How narrow it can be is known as
+//! well: 0 ≤ −L'' ≤ β/(1 + βδ), and if −ψ_l'' ≤ b then −ψ_{l−1}'' ≤ b/(1 + x c b). The
+//! outermost level is averaged over the teacher,
 //!
 //! ```text
 //! E_T[·] = ∫ Dz 2Φ(r z/√(q_0 − r²)) (·),         g_E = E_T[ψ_0(√q_0 z)]
@@ -15,9 +16,8 @@
 use remanent_math::elementary;
 use remanent_math::grid::{Cluster, Nodes, Spread};
 
-use super::level::{ADDED, BEND, Level, SLOPE, Work};
+use super::level::{ADDED, BEND, Lattice, Level, SLOPE};
 use super::state::StepOverlaps;
-use super::table::Table;
 use crate::energy::{potentials, wall_of};
 use crate::overlaps::Resolution;
 
@@ -42,15 +42,14 @@ pub struct StepEnergy {
 
 /// Gaussian tails are cut at this many standard deviations.
 const REACH: f64 = 8.8;
-/// Columns of the innermost table: L, L_x, L_xx and ⟨y Γ_y⟩.
+/// Functions of the innermost level: L, L_x, L_xx and ⟨y Γ_y⟩.
 const INNERMOST: usize = 4;
-/// Steps of the grid of tables, of the integral over y, and of the outermost one.
-const TABLE_STEP: f64 = 0.05;
-const INNER_STEP: f64 = 0.09;
-const OUTER_STEP: f64 = 0.095;
-/// Width of the Gaussian of a level, in units of the wall's thickness, from which
-/// the wall has a cluster of its own.
-const WIDE: f64 = 6.0;
+/// Distance of a lattice's nodes, in units of the narrowest tilted Gaussian.
+const SPACING: f64 = 0.5;
+/// And in units of the scale of L itself.
+const SMOOTH_SPACING: f64 = 0.25;
+/// Trapezoid step of the outermost integral.
+const STEP: f64 = 0.095;
 
 struct Scaled<'a> {
     beta: f64,
@@ -81,23 +80,15 @@ pub fn step_energy(o: &StepOverlaps, x: &[f64], beta: f64, resolution: Resolutio
         resolution: resolution.0,
     };
     let steps = x.len();
-    let mut table = (steps > 0).then(|| s.innermost());
-    for l in (2..=steps).rev() {
-        table = table.map(|table| s.outwards(&table, l));
+    let mut lattice: Option<Lattice> = None;
+    for l in (1..=steps).rev() {
+        let nodes = s.lattice(l);
+        let rows = s.rows(lattice.as_ref(), l, &nodes.x);
+        lattice = Some(Lattice::new(nodes, &rows, INNERMOST + ADDED * (steps - l)));
     }
     let nodes = s.outermost();
     let columns = INNERMOST + ADDED * steps;
-    let mut rows = vec![0.0; columns * nodes.x.len()];
-    match &table {
-        Some(table) => s.level(table, 1).rows(&s, &nodes.x, &mut rows),
-        None => {
-            for (row, value) in
-                rows.chunks_mut(columns).zip(potentials(beta, s.delta, &nodes.x, s.resolution))
-            {
-                row.copy_from_slice(&value);
-            }
-        }
-    }
+    let rows = s.rows(lattice.as_ref(), 0, &nodes.x);
     s.average(&nodes, &rows, columns, kappa)
 }
 
@@ -107,66 +98,71 @@ impl Scaled<'_> {
         self.delta + self.gaps[l..].iter().sum::<f64>()
     }
 
-    /// The fields of level l that matter: from outer levels, cut off on one side by
-    /// the step, and on the right to where ψ vanishes.
+    /// Where ψ_l has vanished on the right.
+    fn vanishing(&self, l: usize) -> f64 {
+        self.wall + 10.0 * (1.0 + self.variance_below(l)).sqrt()
+    }
+
+    /// The fields of level l that matter: those of the outermost level are cut off on
+    /// one side by the step, and on the right where ψ_0 has vanished; every further
+    /// level adds its Gaussian.
     fn range(&self, l: usize) -> (f64, f64) {
         let (mut left, mut right) = (REACH * self.v.sqrt(), REACH * self.q.sqrt());
         if self.slope < 0.0 {
             (left, right) = (right, left);
         }
         let spread: f64 = self.gaps[..l].iter().map(|c| REACH * c.sqrt()).sum();
-        let vanishing = self.wall + 10.0 * (1.0 + self.variance_below(l)).sqrt();
-        (-left - spread, (right + spread).min(vanishing))
+        (-left - spread, right.min(self.vanishing(0)) + spread)
     }
 
-    fn table(&self, l: usize) -> Table {
-        let variance = self.variance_below(l);
-        let thickness = 1.0 / (1.0 + self.wall);
-        let clusters = [
-            Cluster { centre: 0.0, scale: 1.4 * (1.0 + variance).sqrt() },
-            Cluster { centre: self.wall, scale: 2.0 * (variance + thickness * thickness).sqrt() },
-        ];
-        let sharp = clusters[1].scale < 0.7 * clusters[0].scale;
-        let spread = Spread {
-            spacing: 1e3,
-            step: TABLE_STEP / self.resolution,
-            clusters: if sharp { &clusters } else { &clusters[..1] },
-        };
+    /// A lattice for the functions of level l ≥ 1, that resolves the step to l − 1.
+    fn lattice(&self, l: usize) -> Nodes {
+        let mut bend = self.beta / (1.0 + self.beta * self.delta);
+        for j in (l..self.x.len()).rev() {
+            bend /= 1.0 + self.x[j] * self.gaps[j] * bend;
+        }
+        let width = (1.0 / self.gaps[l - 1] + self.x[l - 1] * bend).sqrt().recip();
+        let smooth = (1.0 + self.variance_below(l)).sqrt();
+        let spacing = (SPACING * width).min(SMOOTH_SPACING * smooth) / self.resolution;
         let (low, high) = self.range(l);
-        Table::new(&spread, low, high, INNERMOST + ADDED * (self.x.len() - l))
+        let (first, count) = ((low / spacing).ceil(), ((high - low) / spacing) as usize + 1);
+        let x = (0..count).map(|j| (first + j as f64) * spacing).collect();
+        Nodes { x, weights: vec![spacing; count] }
     }
 
-    /// L and its companions.
-    fn innermost(&self) -> Table {
-        let mut table = self.table(self.x.len());
-        let rows = potentials(self.beta, self.delta, table.nodes(), self.resolution);
-        for (i, row) in rows.iter().enumerate() {
-            table.row_mut(i).copy_from_slice(row);
+    /// Rows of the functions of level l at rising fields, from the lattice of level
+    /// l + 1, or from L itself if l is the innermost level.
+    fn rows(&self, inner: Option<&Lattice>, l: usize, fields: &[f64]) -> Vec<f64> {
+        let Some(lattice) = inner else {
+            let there = fields.partition_point(|u| *u < self.vanishing(l));
+            let mut rows =
+                potentials(self.beta, self.delta, &fields[..there], self.resolution).concat();
+            rows.resize(INNERMOST * fields.len(), 0.0);
+            return rows;
+        };
+        let (x, variance) = (self.x[l], self.gaps[l]);
+        let level = Level { lattice, x, variance, offset: 0.0 };
+        let reach = REACH * variance.sqrt();
+        let length = level.row_length();
+        let mut rows = vec![0.0; length * fields.len()];
+        let mut weights = Vec::new();
+        let (mut mode, last) = (0, lattice.nodes.x.len() - 1);
+        for (omega, row) in fields.iter().zip(rows.chunks_mut(length)) {
+            while mode < last && level.exponent(*omega, mode + 1) > level.exponent(*omega, mode) {
+                mode += 1;
+            }
+            let centre = lattice.nodes.x[mode];
+            let range = level.within(centre - reach, centre + reach);
+            level.row(*omega, range, &mut weights, row);
         }
-        table
-    }
-
-    fn level<'t>(&self, table: &'t Table, l: usize) -> Level<'t> {
-        Level { table, x: self.x[l - 1], deviation: self.gaps[l - 1].sqrt(), offset: 0.0 }
-    }
-
-    /// The table of level l − 1 from that of level l.
-    fn outwards(&self, inner: &Table, l: usize) -> Table {
-        let mut table = self.table(l - 1);
-        let columns = table.columns();
-        let mut rows = vec![0.0; columns * table.nodes().len()];
-        self.level(inner, l).rows(self, table.nodes(), &mut rows);
-        for (i, row) in rows.chunks(columns).enumerate() {
-            table.row_mut(i).copy_from_slice(row);
-        }
-        table
+        rows
     }
 
     /// Nodes of the outermost level, clustered at the teacher's step.
     fn outermost(&self) -> Nodes {
         let scale = 2.0 * self.v.sqrt().min(0.7 * (1.0 + self.delta).sqrt());
         let clusters = [Cluster { centre: 0.0, scale }];
-        let step = OUTER_STEP / self.resolution;
+        let step = STEP / self.resolution;
         let (low, high) = self.range(0);
         Spread { spacing: 1e9, step, clusters: &clusters }.nodes(low, high)
     }
@@ -204,53 +200,5 @@ impl Scaled<'_> {
             curvature2,
             excess: (1..=steps).map(|l| added(l, 3)).collect(),
         }
-    }
-}
-
-impl Level<'_> {
-    /// The rows of the next level at the rising fields `omegas`.
-    fn rows(&self, s: &Scaled, omegas: &[f64], rows: &mut [f64]) {
-        let columns = self.table.columns() + ADDED;
-        let mut work = Work::default();
-        let mut mode = 0.0;
-        for (omega, row) in omegas.iter().zip(rows.chunks_mut(columns)) {
-            let width;
-            (mode, width) = self.mode(*omega, mode, &mut work);
-            let nodes = self.nodes(s, *omega, mode, width);
-            self.row(*omega, &nodes, &mut work, row);
-        }
-    }
-
-    /// The mode of −y²/2 + x ψ_l(ω + √c y), to a tenth of its width, and the width.
-    fn mode(&self, omega: f64, guess: f64, work: &mut Work) -> (f64, f64) {
-        let mut y = guess;
-        let mut width = 1.0;
-        for _ in 0..40 {
-            let [_, slope, bend] = self.local(omega, y, work);
-            let pull = self.x * self.deviation * slope - y;
-            let curvature = 1.0 - (self.x * self.deviation * self.deviation * bend).min(0.0);
-            width = 1.0 / curvature.sqrt();
-            let change = pull / curvature;
-            y += change;
-            if change.abs() < 0.1 * width {
-                break;
-            }
-        }
-        (y, width)
-    }
-
-    fn nodes(&self, s: &Scaled, omega: f64, mode: f64, width: f64) -> Nodes {
-        let thickness = 1.0 / ((1.0 + s.wall) * self.deviation);
-        let clusters = [
-            Cluster { centre: mode, scale: 2.0 * width },
-            Cluster { centre: (s.wall - omega) / self.deviation, scale: 2.0 * thickness },
-        ];
-        let wide = thickness * WIDE < 1.0;
-        let spread = Spread {
-            spacing: 1e3,
-            step: INNER_STEP / s.resolution,
-            clusters: if wide { &clusters } else { &clusters[..1] },
-        };
-        spread.nodes(mode - REACH, mode + REACH)
     }
 }

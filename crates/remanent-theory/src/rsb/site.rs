@@ -17,9 +17,8 @@
 
 use remanent_math::grid::{Cluster, Nodes, Spread};
 
-use super::level::{ADDED, BEND, Level, SLOPE, Work};
+use super::level::{ADDED, BEND, Lattice, Level, SLOPE};
 use super::state::{StepConjugates, StepOverlaps};
-use super::table::Table;
 use crate::overlaps::Resolution;
 use crate::site::Site;
 
@@ -42,12 +41,12 @@ pub struct StepSite {
 const REACH: f64 = 9.0;
 /// and below it, where rare fields turn a weight against its teacher.
 const REACH_BELOW: f64 = 11.0;
-/// Columns of the innermost table: F, −(1 − ⟨m⟩), Var m, ⟨1 − m²⟩, and P(m < 0) if
+/// Functions of the innermost level: F, −(1 − ⟨m⟩), Var m, ⟨1 − m²⟩, and P(m < 0) if
 /// it was asked for.
 const INNERMOST: usize = 4;
-/// Steps of the grid of tables, and of the integrals.
-const TABLE_STEP: f64 = 0.055;
+/// Trapezoid step in units of a cluster's scale.
 const STEP: f64 = 0.16;
+/// Distance of nodes in units of a Gaussian's width.
 const SPACING: f64 = 0.55;
 
 struct Levels<'a> {
@@ -69,23 +68,14 @@ pub fn step_site(
     let site = Site { stiffness: c.stiffness, entropy };
     let levels = Levels { site, c, x, signs, resolution: resolution.0 };
     let steps = x.len();
-    let mut table = (steps > 0).then(|| {
-        let mut table = levels.table(steps);
-        let rows = levels.innermost(table.nodes());
-        let columns = table.columns();
-        for (i, row) in rows.chunks(columns).enumerate() {
-            table.row_mut(i).copy_from_slice(row);
-        }
-        table
-    });
-    for l in (2..=steps).rev() {
-        table = table.map(|table| levels.outwards(&table, l));
+    let mut lattice: Option<Lattice> = None;
+    for l in (1..=steps).rev() {
+        let nodes = levels.nodes(l, c.gaps[l - 1].sqrt());
+        let rows = levels.rows(lattice.as_ref(), l, &nodes.x);
+        lattice = Some(Lattice::new(nodes, &rows, levels.columns(l)));
     }
-    let nodes = levels.outermost();
-    let rows = match &table {
-        Some(table) => levels.rows(table, 1, &nodes.x),
-        None => levels.innermost(&nodes.x),
-    };
+    let nodes = levels.nodes(0, c.q_0_hat.sqrt());
+    let rows = levels.rows(lattice.as_ref(), 0, &nodes.x);
     levels.average(&nodes, &rows)
 }
 
@@ -129,15 +119,16 @@ impl Levels<'_> {
         )
     }
 
-    fn table(&self, l: usize) -> Table {
+    /// Nodes for the functions of level l that resolve a Gaussian of the given width.
+    fn nodes(&self, l: usize, deviation: f64) -> Nodes {
         let (low, high) = self.range(l);
         let clusters = self.clusters(l);
         let spread = Spread {
-            spacing: 0.1 * (high - low) / self.resolution,
-            step: TABLE_STEP / self.resolution,
+            spacing: SPACING * deviation / self.resolution,
+            step: STEP / self.resolution,
             clusters: &clusters,
         };
-        Table::new(&spread, low, high, self.columns(l))
+        spread.nodes(low, high)
     }
 
     /// Rows of the innermost level at the given rising fields.
@@ -172,50 +163,20 @@ impl Levels<'_> {
         rows
     }
 
-    /// Rows of level l − 1 at the given fields, from the table of level l.
-    fn rows(&self, table: &Table, l: usize, fields: &[f64]) -> Vec<f64> {
-        let deviation = self.c.gaps[l - 1].sqrt();
-        let level = Level { table, x: self.x[l - 1], deviation, offset: 1.0 };
-        let inner = self.clusters(l);
-        let mut clusters = inner.clone();
-        let columns = table.columns() + ADDED;
-        let mut rows = vec![0.0; columns * fields.len()];
-        let mut work = Work::default();
-        for (b, row) in fields.iter().zip(rows.chunks_mut(columns)) {
-            for (cluster, inner) in clusters.iter_mut().zip(&inner) {
-                cluster.centre = (inner.centre - b) / deviation;
-                cluster.scale = inner.scale / deviation;
-            }
-            let spread = Spread {
-                spacing: SPACING / self.resolution,
-                step: STEP / self.resolution,
-                clusters: &clusters,
-            };
-            let nodes = spread.nodes(-self.reach(l), self.reach(l));
-            level.row(*b, &nodes, &mut work, row);
+    /// Rows of the functions of level l at rising fields, from the lattice of level
+    /// l + 1, or from F itself if l is the innermost level.
+    fn rows(&self, inner: Option<&Lattice>, l: usize, fields: &[f64]) -> Vec<f64> {
+        let Some(lattice) = inner else { return self.innermost(fields) };
+        let (x, variance) = (self.x[l], self.c.gaps[l]);
+        let level = Level { lattice, x, variance, offset: 1.0 };
+        let reach = self.reach(l + 1) * variance.sqrt();
+        let length = level.row_length();
+        let mut rows = vec![0.0; length * fields.len()];
+        let mut weights = Vec::new();
+        for (b, row) in fields.iter().zip(rows.chunks_mut(length)) {
+            level.row(*b, level.within(b - reach, b + reach), &mut weights, row);
         }
         rows
-    }
-
-    fn outwards(&self, inner: &Table, l: usize) -> Table {
-        let mut table = self.table(l - 1);
-        let rows = self.rows(inner, l, table.nodes());
-        let columns = table.columns();
-        for (i, row) in rows.chunks(columns).enumerate() {
-            table.row_mut(i).copy_from_slice(row);
-        }
-        table
-    }
-
-    fn outermost(&self) -> Nodes {
-        let (low, high) = self.range(0);
-        let clusters = self.clusters(0);
-        let spread = Spread {
-            spacing: SPACING * self.c.q_0_hat.sqrt() / self.resolution,
-            step: STEP / self.resolution,
-            clusters: &clusters,
-        };
-        spread.nodes(low, high)
     }
 
     /// Averages over the fields of the outermost level.
