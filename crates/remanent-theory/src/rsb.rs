@@ -1,8 +1,11 @@
 //! Broken replica symmetry.
 
+mod auto;
+mod clusters;
 mod energy;
 mod equations;
 mod level;
+mod onset;
 mod report;
 mod site;
 mod solve;
@@ -10,5 +13,6 @@ mod state;
 mod task;
 mod trace;
 
+pub use self::auto::{AutoSolution, MOST_STEPS, TOLERANCE};
 pub use self::report::RsbSolution;
 pub use self::task::{BrokenCrossing, BrokenTask, MAX_STEPS};

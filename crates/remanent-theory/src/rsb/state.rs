@@ -80,11 +80,9 @@ pub struct State {
     pub alpha: f64,
 }
 
-/// Number of coordinates of a state with K steps: three for A, q_0_hat, r_hat, two
-/// for each step, and one for α.
-pub const fn dimension(steps: usize) -> usize {
-    2 * steps + 4
-}
+/// Gaps smaller than this part of q_0_hat are not resolved: the number of nodes grows
+/// with the square root of its inverse.
+const SMALLEST_GAP: f64 = 1e-5;
 
 /// Index of ln(q_l_hat − q_{l−1}_hat) among the coordinates, l = 1 … K.
 pub const fn gap_index(l: usize) -> usize {
@@ -141,7 +139,7 @@ impl State {
         let c = &self.conjugates;
         sensible(&c.q_0_hat)
             && sensible(&c.r_hat)
-            && c.gaps.iter().all(sensible)
+            && c.gaps.iter().all(|g| sensible(g) && *g > SMALLEST_GAP * c.q_0_hat)
             && c.stiffness.abs() < 1e14
             && self.x.iter().all(|x| *x > 1e-9 && *x < 50.0)
     }

@@ -7,11 +7,11 @@ use remanent_math::newton::{Outcome, Root};
 use remanent_math::scalar;
 
 use super::equations::{System, stabilities};
+use super::onset::replicon_zero;
 use super::report::{RsbSolution, finish};
-use super::solve::solve_at_x;
 use super::state::{State, alpha_index, gap_index, x_index};
 use super::trace::{Care, Trace, hermite};
-use crate::branches::{RepliconZero, folds, replicon_zeros};
+use crate::branches::folds;
 use crate::curve::{Branch, Curve};
 use crate::parameters::{Choice, ParameterError, check_alpha};
 use crate::single::SingleTask;
@@ -43,9 +43,8 @@ macro_rules! each {
 #[derive(Debug)]
 pub struct BrokenTask {
     single: SingleTask,
-    care: Care,
     curve: OnceLock<Option<Curve<'static>>>,
-    onset: OnceLock<Option<RepliconZero>>,
+    onset: OnceLock<Option<Root<4>>>,
     traces: [OnceLock<Option<AnyTrace>>; MAX_STEPS],
 }
 
@@ -67,16 +66,10 @@ impl BrokenTask {
     pub fn new(single: SingleTask) -> Self {
         Self {
             single,
-            care: Care::Quick,
             curve: OnceLock::new(),
             onset: OnceLock::new(),
             traces: std::array::from_fn(|_| OnceLock::new()),
         }
-    }
-
-    /// The same, with curves traced in short steps at full resolution, for drawing.
-    pub fn drawn(single: SingleTask) -> Self {
-        Self { care: Care::Drawn, ..Self::new(single) }
     }
 
     /// The task without breaking.
@@ -84,7 +77,7 @@ impl BrokenTask {
         &self.single
     }
 
-    fn system(&self) -> System {
+    pub(super) fn system(&self) -> System {
         let task = self.single.task();
         System {
             beta: task.beta,
@@ -98,16 +91,15 @@ impl BrokenTask {
         self.curve.get_or_init(|| self.single.curve(3.0)).as_ref()
     }
 
-    /// Where the replicon of the branch connected to α → 0 vanishes first; `None`
-    /// where replica symmetry never breaks.
-    pub fn onset(&self) -> Option<&RepliconZero> {
-        self.onset
-            .get_or_init(|| {
-                replicon_zeros(self.curve()?, self.single.resolution)
-                    .into_iter()
-                    .find(|zero| zero.branch != Branch::Good)
-            })
-            .as_ref()
+    fn onset_root(&self) -> Option<&Root<4>> {
+        let found = || replicon_zero(&self.single.task(), self.single.resolution);
+        self.onset.get_or_init(found).as_ref()
+    }
+
+    /// The replica-symmetric solution where the replicon of the branch connected to
+    /// α → 0 vanishes first; `None` where replica symmetry never breaks.
+    pub fn onset(&self) -> Option<RsbSolution> {
+        Some(finish(&self.system(), self.onset_root()?, false, true))
     }
 
     fn trace(&self, steps: usize) -> Option<&AnyTrace> {
@@ -128,14 +120,11 @@ impl BrokenTask {
 
     /// One step, from where the replicon vanishes.
     fn first_trace(&self) -> Option<Trace<6>> {
-        let s = &self.onset()?.solution;
-        let q_0_hat = s.q_0_hat;
+        let y = self.onset_root()?.x;
         let mut origin = [0.0; 6];
-        origin[0] = ((q_0_hat - s.q_d_hat) / (1.0 + q_0_hat).sqrt()).asinh();
-        origin[1] = q_0_hat.ln();
-        origin[2] = s.r_hat.ln();
-        origin[alpha_index(1)] = s.alpha.ln();
-        Trace::new(self.system(), origin, 1, origin[1], self.care)
+        origin[..3].copy_from_slice(&y[..3]);
+        origin[alpha_index(1)] = y[3];
+        Trace::new(self.system(), origin, 1, origin[1], Care::Quick)
     }
 
     /// One step more, from where the innermost stability vanishes first.
@@ -166,7 +155,7 @@ impl BrokenTask {
                 origin[N - 1] = y[M - 1];
                 let variance = y[gap_index(steps)];
                 origin[gap_index(steps + 1)] = variance;
-                return Trace::new(system, origin, steps + 1, variance, self.care);
+                return Trace::new(system, origin, steps + 1, variance, Care::Quick);
             }
             before = here;
         }
@@ -262,45 +251,14 @@ impl BrokenTask {
         })
     }
 
-    /// The traced solutions with `steps` steps, in the order of the curve from its
+    /// The solutions with `steps` steps along their curve, in short steps from its
     /// onset, those of x_K > 1 left out.
     pub fn branch(&self, steps: usize) -> Vec<RsbSolution> {
-        let system = self.system();
         let Some(trace) = self.trace(steps) else { return vec![] };
-        let mut rows = each!(trace, trace => trace.solutions(&system));
+        let mut rows = each!(trace, trace => {
+            trace.redrawn().map_or(vec![], |drawn| drawn.solutions())
+        });
         rows.retain(RsbSolution::is_physical);
         rows
-    }
-
-    /// The one-step solution at `alpha` and a given Parisi parameter x, which need
-    /// not be the static one: its complexity is that of the clusters whose −βf it
-    /// names. Followed from `from`, a one-step solution at any x and α.
-    pub fn at_x(&self, from: &RsbSolution, alpha: f64, x: f64) -> RsbSolution {
-        let system = self.system();
-        let none = |why| RsbSolution::none(alpha, self.single.beta, 1, why);
-        if !(from.is_converged() && from.steps == 1) {
-            return none(Termination::NoSolution);
-        }
-        let mut y: [f64; 6] = from.state().to_coordinates();
-        let (first, target) = ([y[x_index(1, 1)], y[5]], [x.ln(), alpha.ln()]);
-        let (mut done, mut step) = (0.0, 1.0_f64);
-        let mut jacobian = None;
-        while step > 1e-3 {
-            let next = (done + step).min(1.0);
-            let mut start = y;
-            start[x_index(1, 1)] = first[0] + next * (target[0] - first[0]);
-            start[5] = first[1] + next * (target[1] - first[1]);
-            let root = solve_at_x(&system, start, jacobian.as_ref());
-            if root.outcome != Outcome::Converged || root.x[gap_index(1)] < root.x[1] - 12.0 {
-                step *= 0.5;
-                continue;
-            }
-            (y, done, jacobian) = (root.x, next, Some(root.jacobian));
-            if done >= 1.0 {
-                return finish(&system, &root, false, false);
-            }
-            step *= 1.5;
-        }
-        none(Termination::NoSolution)
     }
 }

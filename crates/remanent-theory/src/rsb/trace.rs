@@ -8,7 +8,7 @@
 
 use std::sync::OnceLock;
 
-use remanent_math::continuation::{Point, TraceEnd, Tracer, advance, point_at};
+use remanent_math::continuation::{Point, Tracer, advance, point_at};
 use remanent_math::linear::{axpy, max_norm};
 use remanent_math::newton::{Outcome, Root};
 use remanent_math::scalar;
@@ -16,7 +16,7 @@ use remanent_math::scalar;
 use super::equations::System;
 use super::report::{RsbSolution, finish};
 use super::solve::{Hold, solve};
-use super::state::gap_index;
+use super::state::{gap_index, x_index};
 use crate::overlaps::Resolution;
 
 /// The gap, relative to the field variance it splits from, at which a trace begins
@@ -38,10 +38,13 @@ pub(super) struct Fold<const M: usize> {
 pub(super) struct Trace<const M: usize> {
     system: System,
     pub(super) points: Vec<Point<M>>,
-    pub(super) end: TraceEnd,
     folds: Vec<OnceLock<Option<Fold<M>>>>,
-    /// Where the gap is 0, if that is known: coordinates without meaning for the gap.
-    origin: Option<[f64; M]>,
+    /// Where the gap opens; its coordinates of that gap and its x have no meaning.
+    origin: [f64; M],
+    /// The level that opens.
+    level: usize,
+    /// ln of the variance of which the first gap is a small part.
+    ln_variance: f64,
 }
 
 /// A start for Newton's method at a given α.
@@ -61,21 +64,27 @@ pub(super) enum Care {
 }
 
 impl Care {
-    /// The fraction of the nodes that is used.
-    fn fraction(self) -> f64 {
+    /// The fraction of the nodes that is used. The equations of inner steps are
+    /// differences of smaller numbers.
+    fn fraction(self, steps: usize) -> f64 {
         match self {
-            Self::Quick => 0.55,
+            Self::Quick if steps == 1 => 0.55,
+            Self::Quick => 0.8,
             Self::Drawn => 1.0,
         }
     }
 
-    fn tracer(self) -> Tracer {
+    fn tracer(self, steps: usize) -> Tracer {
         let drawn = self == Self::Drawn;
         Tracer {
             first_step: if drawn { 0.1 } else { 0.3 },
             max_step: if drawn { 0.1 } else { 1.2 },
             min_step: 1e-5,
-            tolerance: if drawn { 1e-9 } else { 1e-5 },
+            tolerance: match self {
+                Self::Quick if steps == 1 => 1e-5,
+                Self::Quick => 1e-6,
+                Self::Drawn => 1e-9,
+            },
             max_turn: if drawn { 0.1 } else { 0.35 },
             max_points: 600,
         }
@@ -92,7 +101,7 @@ impl<const M: usize> Trace<M> {
         ln_variance: f64,
         care: Care,
     ) -> Option<Self> {
-        let coarse = Resolution(care.fraction() * system.resolution.0);
+        let coarse = Resolution(care.fraction((M - 4) / 2) * system.resolution.0);
         let rough = system.with_resolution(coarse);
         let index = gap_index(level);
         let smallest = FIRST_GAP.ln() + ln_variance;
@@ -109,9 +118,18 @@ impl<const M: usize> Trace<M> {
         let ratio = |y: &[f64; M]| y[index] - y[1];
         let closes = |p: &Point<M>| ratio(&p.y) < ratio(&root.x) && p.tangent[index] < 0.0;
         let mut stop = |p: &Point<M>| closes(p) || p.y[M - 1] > 100_f64.ln();
-        let (points, end) = care.tracer().trace(&mut f, first, &mut stop);
+        let (points, _end) = care.tracer((M - 4) / 2).trace(&mut f, first, &mut stop);
+        if std::env::var("RSBDEBUG").is_ok() { eprintln!("{:?} {} points, last {:.3?}", _end, points.len(), points.last().map(|p| p.y)); }
         let folds = points.iter().map(|_| OnceLock::new()).collect();
-        Some(Self { system, points, end, folds, origin: Some(origin) })
+        Some(Self { system, points, folds, origin, level, ln_variance })
+    }
+
+    /// The same curve in short steps at full resolution.
+    pub(super) fn redrawn(&self) -> Option<Self> {
+        let mut origin = self.origin;
+        let steps = (M - 4) / 2;
+        origin[x_index(steps, self.level)] = self.points[0].y[x_index(steps, self.level)];
+        Self::new(self.system, origin, self.level, self.ln_variance, Care::Drawn)
     }
 
     /// The largest residual at `y`.
@@ -120,7 +138,7 @@ impl<const M: usize> Trace<M> {
     }
 
     /// What is reported of the traced points.
-    pub(super) fn solutions(&self, system: &System) -> Vec<RsbSolution> {
+    pub(super) fn solutions(&self) -> Vec<RsbSolution> {
         self.points
             .iter()
             .map(|p| {
@@ -128,7 +146,7 @@ impl<const M: usize> Trace<M> {
                 let outcome =
                     if residual < 1e-7 { Outcome::Converged } else { Outcome::MaxIterations };
                 let root = Root { x: p.y, residual, jacobian: p.jacobian, outcome };
-                finish(system, &root, p.tangent[M - 1] < 0.0, true)
+                finish(&self.system, &root, p.tangent[M - 1] < 0.0, true)
             })
             .collect()
     }
@@ -172,12 +190,22 @@ impl<const M: usize> Trace<M> {
                 bend = (next.tangent[M - 1] - point.tangent[M - 1]) / along;
             }
             point = next;
-            // α errs by the square of this.
             if along.abs() < 3e-5 {
-                return Some(Fold { point, bend });
+                return self.polished_fold(point, bend);
             }
         }
         None
+    }
+
+    /// The tangent is known to the accuracy of finite differences; α on both sides of
+    /// a fold is known far better, and says where the fold is.
+    fn polished_fold(&self, point: Point<M>, bend: f64) -> Option<Fold<M>> {
+        let h = 5e-4;
+        let mut f = self.system.equations::<M>();
+        let ahead = advance(&mut f, &point, h, 1e-12)?.y[M - 1];
+        let behind = advance(&mut f, &point, -h, 1e-12)?.y[M - 1];
+        let point = advance(&mut f, &point, -(ahead - behind) / (2.0 * h * bend), 1e-12)?;
+        Some(Fold { point, bend })
     }
 
     /// Every solution at `alpha`, in the order of the curve, and whether α rises along
@@ -185,14 +213,14 @@ impl<const M: usize> Trace<M> {
     pub(super) fn roots(&self, alpha: f64) -> Vec<(Root<M>, bool)> {
         let target = alpha.ln();
         let mut starts = Vec::new();
-        if let Some(y) = self.before_first(target) {
-            let Point { jacobian, tangent, .. } = self.points[0];
-            starts.push(Start { y, jacobian, rises: tangent[M - 1] > 0.0 });
-        }
         for i in 0..self.points.len().max(1) - 1 {
             self.starts_between(i, target, &mut starts);
         }
-        starts
+        let near_onset = self.near_onset(target).map(|root| {
+            let rises = self.points[0].tangent[M - 1] > 0.0;
+            (root, rises)
+        });
+        let others = starts
             .into_iter()
             .map(|Start { y, jacobian, rises }| {
                 let mut root = solve(&self.system, Hold::LnAlpha(target), y, Some(&jacobian));
@@ -201,25 +229,47 @@ impl<const M: usize> Trace<M> {
                     root.outcome = Outcome::LeftDomain;
                 }
                 (root, rises)
-            })
-            .collect()
+            });
+        near_onset.into_iter().chain(others).collect()
     }
 
-    /// Between the origin and the first point the gap is proportional to the
-    /// distance in α.
-    fn before_first(&self, target: f64) -> Option<[f64; M]> {
-        let (origin, first) = (self.origin?, self.points.first()?.y);
-        let fraction = (target - origin[M - 1]) / (first[M - 1] - origin[M - 1]);
-        if !(fraction > 0.0 && fraction < 1.0) {
+    /// The solution between the origin and the first point. The gap is nearly
+    /// proportional to the distance in α there, and Newton's method is better led by
+    /// the gap: α is a smooth function of it, while x is hardly determined.
+    fn near_onset(&self, target: f64) -> Option<Root<M>> {
+        let (origin, first) = (&self.origin, &self.points.first()?.y);
+        let distance = |y: &[f64; M]| y[M - 1] - origin[M - 1];
+        let wanted = target - origin[M - 1];
+        let share = wanted / distance(first);
+        if !(share > 0.0 && share < 1.0) {
             return None;
         }
-        let mut start: [f64; M] =
-            std::array::from_fn(|k| origin[k] + fraction * (first[k] - origin[k]));
         let steps = (M - 4) / 2;
-        // The origin says nothing of the newest gap and its x.
-        start[gap_index(steps)] = first[gap_index(steps)] + fraction.ln();
-        start[M - 2] = first[M - 2];
-        Some(start)
+        let (gap, x) = (gap_index(self.level), x_index(steps, self.level));
+        let mut start: [f64; M] =
+            std::array::from_fn(|k| origin[k] + share * (first[k] - origin[k]));
+        (start[gap], start[x]) = (first[gap] + share.ln(), first[x]);
+        let mut before = (first[gap], distance(first).abs().ln());
+        let mut jacobian = None;
+        for _ in 0..12 {
+            let hold = Hold::LnGap(self.level, start[gap]);
+            let root = solve(&self.system, hold, start, jacobian.as_ref());
+            if root.outcome != Outcome::Converged || distance(&root.x) / wanted <= 0.0 {
+                return Some(Root { outcome: Outcome::LeftDomain, ..root });
+            }
+            let error = target - root.x[M - 1];
+            if error.abs() < 1e-12 + 1e-9 * wanted.abs() {
+                return Some(root);
+            }
+            // A secant in the logarithms.
+            let here = (root.x[gap], distance(&root.x).abs().ln());
+            let slope = (here.1 - before.1) / (here.0 - before.0);
+            let slope = if (0.3..3.0).contains(&slope) { slope } else { 1.0 };
+            start = root.x;
+            start[gap] += (wanted.abs().ln() - distance(&root.x).abs().ln()) / slope;
+            (before, jacobian) = (here, Some(root.jacobian));
+        }
+        None
     }
 
     fn starts_between(&self, i: usize, target: f64, starts: &mut Vec<Start<M>>) {
