@@ -4,6 +4,7 @@ mod auto;
 mod clusters;
 mod energy;
 mod equations;
+mod landmarks;
 mod level;
 mod onset;
 mod report;
@@ -14,5 +15,9 @@ mod task;
 mod trace;
 
 pub use self::auto::{AutoSolution, MOST_STEPS, TOLERANCE};
+pub use self::landmarks::BrokenCrossing;
 pub use self::report::RsbSolution;
-pub use self::task::{BrokenCrossing, BrokenTask, MAX_STEPS};
+pub use self::task::{BrokenTask, MAX_STEPS};
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use remanent_math::continuation::Point;
-use remanent_math::newton::{Outcome, Root};
+use remanent_math::newton::Root;
 use remanent_math::scalar;
 
 use super::equations::{System, stabilities};
@@ -11,7 +11,6 @@ use super::onset::replicon_zero;
 use super::report::{RsbSolution, finish};
 use super::state::{State, alpha_index, gap_index, x_index};
 use super::trace::{Care, Trace, hermite};
-use crate::branches::folds;
 use crate::curve::{Branch, Curve};
 use crate::parameters::{Choice, ParameterError, check_alpha};
 use crate::single::SingleTask;
@@ -22,7 +21,7 @@ pub const MAX_STEPS: usize = 3;
 
 /// A curve for any number of steps.
 #[derive(Debug)]
-enum AnyTrace {
+pub(super) enum AnyTrace {
     One(Trace<6>),
     Two(Trace<8>),
     Three(Trace<10>),
@@ -31,12 +30,13 @@ enum AnyTrace {
 macro_rules! each {
     ($any:expr, $trace:ident => $value:expr) => {
         match $any {
-            AnyTrace::One($trace) => $value,
-            AnyTrace::Two($trace) => $value,
-            AnyTrace::Three($trace) => $value,
+            $crate::rsb::task::AnyTrace::One($trace) => $value,
+            $crate::rsb::task::AnyTrace::Two($trace) => $value,
+            $crate::rsb::task::AnyTrace::Three($trace) => $value,
         }
     };
 }
+pub(super) use each;
 
 /// The curves of a first task's solutions with 0, 1, … steps, each traced when it
 /// is first needed.
@@ -46,19 +46,6 @@ pub struct BrokenTask {
     curve: OnceLock<Option<Curve<'static>>>,
     onset: OnceLock<Option<Root<4>>>,
     traces: [OnceLock<Option<AnyTrace>>; MAX_STEPS],
-}
-
-/// Where φ of a broken poor branch equals that of the replica-symmetric good one.
-#[derive(Clone, Debug)]
-pub struct BrokenCrossing {
-    /// α there.
-    pub alpha: f64,
-    /// Their common φ.
-    pub minus_beta_f: f64,
-    /// The poor solution.
-    pub poor: RsbSolution,
-    /// The good one.
-    pub good: RsbSolution,
 }
 
 impl BrokenTask {
@@ -87,7 +74,7 @@ impl BrokenTask {
         }
     }
 
-    fn curve(&self) -> Option<&Curve<'static>> {
+    pub(super) fn curve(&self) -> Option<&Curve<'static>> {
         self.curve.get_or_init(|| self.single.curve(3.0)).as_ref()
     }
 
@@ -102,7 +89,7 @@ impl BrokenTask {
         Some(finish(&self.system(), self.onset_root()?, false, true))
     }
 
-    fn trace(&self, steps: usize) -> Option<&AnyTrace> {
+    pub(super) fn trace(&self, steps: usize) -> Option<&AnyTrace> {
         let slot = self.traces.get(steps.checked_sub(1)?)?;
         let traced = || match steps {
             1 => self.first_trace().map(AnyTrace::One),
@@ -205,49 +192,6 @@ impl BrokenTask {
                 let why = if why == Termination::Converged { Termination::NoSolution } else { why };
                 RsbSolution::none(alpha, self.single.beta, steps, why)
             }
-        })
-    }
-
-    /// The spinodal of the broken poor branch: where its α is largest.
-    pub fn fold(&self, steps: usize) -> Option<RsbSolution> {
-        let system = self.system();
-        each!(self.trace(steps)?, trace => trace
-            .all_folds()
-            .into_iter()
-            .map(|fold| {
-                let mut jacobian = fold.point.jacobian;
-                jacobian[alpha_index(steps)] = fold.point.tangent;
-                let root = Root {
-                    x: fold.point.y,
-                    residual: trace.residual(&fold.point.y),
-                    jacobian,
-                    outcome: Outcome::Converged,
-                };
-                finish(&system, &root, false, true)
-            })
-            .filter(RsbSolution::is_physical)
-            .max_by(|a, b| a.alpha.total_cmp(&b.alpha)))
-    }
-
-    /// Where the broken poor branch and the good branch have the same φ.
-    pub fn crossing(&self, steps: usize) -> Option<BrokenCrossing> {
-        let curve = self.curve()?;
-        let resolution = self.single.resolution;
-        let low = folds(curve, resolution).into_iter().find(|f| f.ends == Branch::Good)?.alpha;
-        let high = self.fold(steps)?.alpha;
-        let good = |alpha: f64| self.single.solve_on(curve, alpha, Choice::Good);
-        let gap = |alpha: f64| {
-            let poor = self.poor(alpha, steps).map_or(f64::NAN, |s| s.minus_beta_f);
-            good(alpha).minus_beta_f - poor
-        };
-        let margin = 1e-6 * (high - low);
-        let alpha = scalar::root(gap, low + margin, high - margin, 1e-10)?;
-        let (poor, good) = (self.poor(alpha, steps).ok()?, good(alpha));
-        Some(BrokenCrossing {
-            alpha,
-            minus_beta_f: good.minus_beta_f,
-            poor,
-            good: RsbSolution::symmetric(&good, false),
         })
     }
 

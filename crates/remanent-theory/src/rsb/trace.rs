@@ -36,7 +36,7 @@ pub(super) struct Fold<const M: usize> {
 /// A traced curve of solutions with (M − 4)/2 steps.
 #[derive(Debug)]
 pub(super) struct Trace<const M: usize> {
-    system: System,
+    pub(super) system: System,
     pub(super) points: Vec<Point<M>>,
     folds: Vec<OnceLock<Option<Fold<M>>>>,
     /// Where the gap opens; its coordinates of that gap and its x have no meaning.
@@ -115,11 +115,15 @@ impl<const M: usize> Trace<M> {
         let mut towards = [0.0; M];
         towards[index] = 1.0;
         let first = point_at(&mut f, root.x, &towards, 1e-6)?;
-        let ratio = |y: &[f64; M]| y[index] - y[1];
-        let closes = |p: &Point<M>| ratio(&p.y) < ratio(&root.x) && p.tangent[index] < 0.0;
+        // Where a gap has become as small as the first was, it is about to close.
+        let ratio = |y: &[f64; M], l: usize| y[gap_index(l)] - y[1];
+        let limit = |l: usize| ratio(&root.x, l).min(FIRST_GAP.ln());
+        let closes = |p: &Point<M>| {
+            let closing = |l| ratio(&p.y, l) < limit(l) && p.tangent[gap_index(l)] < 0.0;
+            (1..=(M - 4) / 2).any(closing)
+        };
         let mut stop = |p: &Point<M>| closes(p) || p.y[M - 1] > 100_f64.ln();
-        let (points, _end) = care.tracer((M - 4) / 2).trace(&mut f, first, &mut stop);
-        if std::env::var("RSBDEBUG").is_ok() { eprintln!("{:?} {} points, last {:.3?}", _end, points.len(), points.last().map(|p| p.y)); }
+        let (points, _) = care.tracer((M - 4) / 2).trace(&mut f, first, &mut stop);
         let folds = points.iter().map(|_| OnceLock::new()).collect();
         Some(Self { system, points, folds, origin, level, ln_variance })
     }
@@ -161,6 +165,20 @@ impl<const M: usize> Trace<M> {
         let near = if fraction < 0.5 { a } else { b };
         let guess = Point { y: hermite(a, b, fraction), ..*near };
         advance(&mut self.system.equations::<M>(), &guess, 0.0, 1e-10)
+    }
+
+    /// The points where `value` changes its sign along the curve.
+    pub(super) fn zeros(&self, mut value: impl FnMut(&[f64; M]) -> f64) -> Vec<Point<M>> {
+        let values: Vec<f64> = self.points.iter().map(|p| value(&p.y)).collect();
+        let mut zeros = Vec::new();
+        for i in 0..self.points.len().max(1) - 1 {
+            if values[i] * values[i + 1] < 0.0 {
+                let at = |x: f64| self.between(i, x).map_or(f64::NAN, |p| value(&p.y));
+                let share = scalar::root(at, 0.0, 1.0, 1e-10);
+                zeros.extend(share.and_then(|x| self.between(i, x)));
+            }
+        }
+        zeros
     }
 
     /// All folds, in the order of the curve.

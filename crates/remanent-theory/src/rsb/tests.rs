@@ -1,0 +1,263 @@
+//! The two sides against finite differences and their limits.
+
+use super::energy::{StepEnergy, step_energy};
+use super::equations::{System, d_phi_d_x, phi, stabilities};
+use super::site::{StepSite, step_site};
+use super::state::{State, StepConjugates, StepOverlaps};
+use super::task::BrokenTask;
+use crate::energy::energy;
+use crate::fields::{Fields, site_averages};
+use crate::overlaps::{Conjugates, Overlaps, Resolution};
+use crate::site::Site;
+use crate::single::SingleTask;
+
+const RESOLUTION: Resolution = Resolution(1.2);
+
+/// Overlaps from (q_d, r, q_0, …, q_K).
+fn overlaps(values: &[f64]) -> StepOverlaps {
+    let (q_d, r, q) = (values[0], values[1], &values[2..]);
+    StepOverlaps {
+        one_minus_q_d: 1.0 - q_d,
+        q_d_minus_q_k: q_d - q[q.len() - 1],
+        gaps: q.windows(2).map(|w| w[1] - w[0]).collect(),
+        q_0_minus_r2: q[0] - r * r,
+        r,
+    }
+}
+
+/// Conjugates from (q_d_hat, r_hat, q_0_hat, …, q_K_hat).
+fn conjugates(values: &[f64]) -> StepConjugates {
+    let (q_d_hat, r_hat, q) = (values[0], values[1], &values[2..]);
+    StepConjugates {
+        stiffness: q[q.len() - 1] - q_d_hat,
+        q_0_hat: q[0],
+        gaps: q.windows(2).map(|w| w[1] - w[0]).collect(),
+        r_hat,
+    }
+}
+
+fn energy_at(values: &[f64], x: &[f64], beta: f64) -> StepEnergy {
+    step_energy(&overlaps(values), x, beta, RESOLUTION)
+}
+
+fn site_at(values: &[f64], x: &[f64], entropy: f64) -> StepSite {
+    step_site(&conjugates(values), x, entropy, false, RESOLUTION)
+}
+
+/// The derivative of `f` by entry `k`, from four points.
+fn derivative(values: &[f64], k: usize, h: f64, f: impl Fn(&[f64]) -> f64) -> f64 {
+    let at = |steps: f64| {
+        let mut shifted = values.to_vec();
+        shifted[k] += steps * h;
+        f(&shifted)
+    };
+    (8.0 * (at(1.0) - at(-1.0)) - (at(2.0) - at(-2.0))) / (12.0 * h)
+}
+
+fn close(a: f64, b: f64, what: &str) {
+    assert!((a - b).abs() < 2e-8 * (1.0 + b.abs()), "{what}: {a} against {b}");
+}
+
+/// x_{l+1} − x_l, with x_0 = 0 and x_{K+1} = 1.
+fn weight(x: &[f64], l: usize) -> f64 {
+    let at = |l: usize| match l {
+        0 => 0.0,
+        l if l > x.len() => 1.0,
+        l => x[l - 1],
+    };
+    at(l + 1) - at(l)
+}
+
+/// q_d_hat, r_hat and q_l_hat are derivatives of g_E, and ∂g_E/∂x_l is what the
+/// excess says, at points that solve nothing.
+#[test]
+fn conjugates_are_derivatives_of_the_energy() {
+    let cases: [(&[f64], &[f64], f64); 4] = [
+        (&[0.87, 0.58, 0.74, 0.85], &[0.48], 20.0),
+        (&[0.979, 0.78, 0.80, 0.978], &[0.05], 50.0),
+        (&[0.90, 0.66, 0.77, 0.892, 0.896], &[0.28, 0.36], 20.0),
+        (&[0.6, 0.3, 0.4, 0.5, 0.52], &[0.4, 0.7], 5.0),
+    ];
+    for (values, x, beta) in cases {
+        let e = energy_at(values, x, beta);
+        let g = |v: &[f64]| energy_at(v, x, beta).g_e;
+        let mut q_hat = vec![e.q_0_hat];
+        e.gaps.iter().for_each(|gap| q_hat.push(q_hat[q_hat.len() - 1] + gap));
+        let q_d_hat = q_hat[x.len()] - e.stiffness;
+        let h = 0.02 * (1.0 - values[0]).min(values[values.len() - 1] - values[values.len() - 2]);
+        let h = h.min(0.1 * (values[0] - values[values.len() - 1]));
+        close(2.0 * derivative(values, 0, h, g), q_d_hat, "q_d_hat");
+        close(derivative(values, 1, h, g), e.r_hat, "r_hat");
+        for l in 0..=x.len() {
+            let wanted = -0.5 * weight(x, l) * q_hat[l];
+            close(derivative(values, 2 + l, h, g), wanted, "q_l_hat");
+        }
+        for l in 1..=x.len() {
+            let by_x = derivative(x, l - 1, 1e-3, |x| energy_at(values, x, beta).g_e);
+            let gap = values[2 + l] - values[1 + l];
+            close(by_x, e.excess[l - 1] + 0.5 * gap * q_hat[l - 1], "d g_E / d x");
+        }
+    }
+}
+
+#[test]
+fn order_parameters_are_derivatives_of_the_entropy() {
+    let cases: [(&[f64], &[f64], f64); 4] = [
+        (&[64.0, 6.0, 49.0, 60.0], &[0.5], 0.0),
+        (&[4000.0, 52.0, 1440.0, 4030.0], &[0.05], 0.0),
+        (&[200.0, 13.0, 140.0, 197.0, 201.0], &[0.23, 0.29], 0.0),
+        (&[40.0, 6.0, 30.0, 38.0], &[0.6], 3.0),
+    ];
+    for (values, x, entropy) in cases {
+        let s = site_at(values, x, entropy);
+        let g = |v: &[f64]| site_at(v, x, entropy).g_s;
+        let (o, q) = (&s.overlaps, s.overlaps.q());
+        let h = 0.02;
+        close(2.0 * derivative(values, 0, h, g), 1.0 - o.one_minus_q_d, "q_d");
+        close(derivative(values, 1, h, g), o.r, "r");
+        for l in 0..=x.len() {
+            close(derivative(values, 2 + l, h, g), -0.5 * weight(x, l) * q[l], "q_l");
+        }
+        for l in 1..=x.len() {
+            let by_x = derivative(x, l - 1, 1e-3, |x| site_at(values, x, entropy).g_s);
+            let gap = values[2 + l] - values[1 + l];
+            close(by_x, s.excess[l - 1] + 0.5 * gap * q[l - 1], "d g_S / d x");
+        }
+    }
+}
+
+/// x → 1 removes the inner level, x → 0 the outer one; without a gap x does not matter.
+#[test]
+fn limits_of_the_energy_are_replica_symmetric() {
+    let (beta, q_d, r, q_1, q_0) = (20.0, 0.87, 0.58, 0.85, 0.74);
+    let symmetric = |q: f64| {
+        let o = Overlaps {
+            one_minus_q_d: 1.0 - q_d,
+            q_d_minus_q_0: q_d - q,
+            q_0_minus_r2: q - r * r,
+            r,
+        };
+        energy(&o, beta, RESOLUTION)
+    };
+    let at_one = energy_at(&[q_d, r, q_0, q_1], &[1.0], beta);
+    close(at_one.g_e, symmetric(q_0).g_e, "g_E at x = 1");
+    close(at_one.q_0_hat, symmetric(q_0).q_0_hat, "q_0_hat at x = 1");
+    close(at_one.r_hat, symmetric(q_0).r_hat, "r_hat at x = 1");
+    close(at_one.curvature2[0], symmetric(q_0).curvature2, "curvature at x = 1");
+    let at_zero = energy_at(&[q_d, r, q_0, q_1], &[1e-8], beta);
+    close(at_zero.g_e, symmetric(q_1).g_e, "g_E at x = 0");
+    close(at_zero.q_0_hat + at_zero.gaps[0], symmetric(q_1).q_0_hat, "q_1_hat at x = 0");
+    close(at_zero.r_hat, symmetric(q_1).r_hat, "r_hat at x = 0");
+    close(at_zero.curvature2[1], symmetric(q_1).curvature2, "curvature at x = 0");
+    for x in [0.2, 0.9] {
+        let narrow = energy_at(&[q_d, r, q_0, q_0 + 1e-5], &[x], beta);
+        let rs = symmetric(q_0);
+        assert!((narrow.g_e - rs.g_e).abs() < 2e-4, "{} {}", narrow.g_e, rs.g_e);
+        assert!((narrow.curvature2[1] / narrow.curvature2[0] - 1.0).abs() < 1e-3);
+        // q_1_hat − q_0_hat = (q_1 − q_0) E[L''²] to first order.
+        assert!((narrow.gaps[0] / (1e-5 * rs.curvature2) - 1.0).abs() < 1e-3);
+    }
+}
+
+#[test]
+fn limits_of_the_entropy_are_replica_symmetric() {
+    let (q_d_hat, r_hat, q_1_hat, q_0_hat) = (64.0, 6.0, 60.0, 49.0);
+    let symmetric = |q: f64| {
+        let c = Conjugates { stiffness: q - q_d_hat, q_0_hat: q, r_hat };
+        let site = Site { stiffness: c.stiffness, entropy: 0.0 };
+        site_averages(&site, &Fields::new(&c, 0.0, None), RESOLUTION)
+    };
+    let values = [q_d_hat, r_hat, q_0_hat, q_1_hat];
+    for (x, q) in [(1.0, q_0_hat), (1e-8, q_1_hat)] {
+        let (s, rs) = (site_at(&values, &[x], 0.0), symmetric(q));
+        close(s.g_s, rs.ln_z, "g_S");
+        close(s.overlaps.one_minus_q_d, rs.overlaps.one_minus_q_d, "1 - q_d");
+        close(s.overlaps.r, rs.overlaps.r, "r");
+    }
+    let narrow = site_at(&[q_d_hat, r_hat, q_0_hat, q_0_hat + 1e-3], &[0.7], 0.0);
+    let rs = symmetric(q_0_hat);
+    assert!((narrow.overlaps.gaps[0] / (1e-3 * rs.variance2) - 1.0).abs() < 1e-3);
+}
+
+/// Every derivative of φ vanishes at a static solution; at a fixed x the total
+/// derivative of φ by x is the partial one.
+#[test]
+fn phi_is_stationary() {
+    let task = BrokenTask::new(SingleTask::new(20.0).unwrap());
+    for (alpha, steps) in [(0.8, 1), (1.2, 1), (1.52, 1), (1.1, 2)] {
+        let s = task.poor(alpha, steps).unwrap();
+        assert!(s.is_converged());
+        let x = s.x.clone();
+        let mut q = vec![s.q_d, s.r];
+        q.extend(&s.q);
+        let mut hats = vec![s.q_d_hat, s.r_hat];
+        hats.extend(&s.q_hat);
+        let value = |q: &[f64], hats: &[f64], x: &[f64]| {
+            let levels: f64 =
+                (0..=steps).map(|l| weight(x, l) * q[2 + l] * hats[2 + l]).sum();
+            -0.5 * q[0] * hats[0] + 0.5 * levels - q[1] * hats[1]
+                + site_at(hats, x, 0.0).g_s
+                + alpha * energy_at(q, x, 20.0).g_e
+        };
+        assert!((value(&q, &hats, &x) / s.minus_beta_f - 1.0).abs() < 1e-10);
+        for k in 0..q.len() {
+            let h = 1e-4 * s.q_d_minus_q_k / 0.005;
+            let slope = derivative(&q, k, h, |q| value(q, &hats, &x));
+            assert!(slope.abs() < 1e-5 * hats[0], "{alpha} q {k}: {slope}");
+            let slope = derivative(&hats, k, 0.02, |hats| value(&q, hats, &x));
+            assert!(slope.abs() < 1e-7, "{alpha} hat {k}: {slope}");
+        }
+        for k in 0..steps {
+            let slope = derivative(&x, k, 1e-3, |x| value(&q, &hats, x));
+            assert!(slope.abs() < 1e-7, "{alpha} x {k}: {slope}");
+        }
+    }
+    let from = task.poor(1.2, 1).unwrap();
+    let at = |x: f64| task.at_x(&from, 1.2, x);
+    let (x, h) = (0.5, 1e-3);
+    let slope = derivative(&[x], 0, h, |x| at(x[0]).minus_beta_f);
+    let middle = at(x);
+    assert!((slope - middle.d_phi_d_x[0]).abs() < 1e-8, "{slope} {middle:?}");
+    assert!((middle.complexity + x * x * slope).abs() < 1e-8);
+    assert!((middle.cluster_minus_beta_f - middle.minus_beta_f - x * slope).abs() < 1e-8);
+}
+
+/// With no steps the levels are the replica-symmetric solver's equations.
+#[test]
+fn no_steps_are_replica_symmetry() {
+    let single = SingleTask::new(20.0).unwrap();
+    let s = single.solve(1.0, crate::parameters::Choice::Poor).unwrap();
+    let state = State {
+        conjugates: StepConjugates {
+            stiffness: s.q_0_hat - s.q_d_hat,
+            q_0_hat: s.q_0_hat,
+            gaps: vec![],
+            r_hat: s.r_hat,
+        },
+        x: vec![],
+        alpha: 1.0,
+    };
+    let system =
+        System { beta: 20.0, entropy: 0.0, one_minus_q_star: None, resolution: RESOLUTION };
+    let turn = system.turn(&state, true).unwrap();
+    close(phi(&system, &state, &turn), s.minus_beta_f, "phi");
+    close(stabilities(&state, &turn)[0], s.replicon, "replicon");
+    close(1.0 - 2.0 * turn.site.negative.unwrap(), s.p, "p");
+    close(turn.energy.q_0_hat, s.q_0_hat, "q_0_hat");
+}
+
+/// The relative entropies that make up ∂φ/∂x stay accurate when the gap is tiny.
+#[test]
+fn the_equation_of_x_is_of_third_order_at_the_onset() {
+    let task = BrokenTask::new(SingleTask::new(20.0).unwrap());
+    let onset = task.onset().unwrap();
+    let system = task.system();
+    for gap in [0.3, 0.03] {
+        let mut state = onset.state();
+        state.conjugates.gaps = vec![gap];
+        state.x = vec![0.9];
+        let turn = system.turn(&state, false).unwrap();
+        let area = gap * turn.site.overlaps.gaps[0];
+        assert!(d_phi_d_x(&state, &turn, 1).abs() < 0.05 * gap * area);
+    }
+}
