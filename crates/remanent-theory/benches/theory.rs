@@ -4,6 +4,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use remanent_theory::chain::ChainParameters;
 use remanent_theory::parameters::Choice;
 use remanent_theory::phase::phase_diagram;
+use remanent_theory::rsb::BrokenTask;
 use remanent_theory::single::SingleTask;
 
 fn chain(tasks: usize, alpha: f64) -> ChainParameters {
@@ -55,6 +56,26 @@ fn benches(c: &mut Criterion) {
             b.iter(|| one_thread.install(|| chain.solve()));
         });
     }
+    group.finish();
+
+    let mut group = c.benchmark_group("broken replica symmetry");
+    group.sample_size(10);
+    let warm = BrokenTask::new(task);
+    for (steps, alpha) in [(1, 0.8), (1, 1.2), (2, 1.2)] {
+        let cold = || BrokenTask::new(task).poor(alpha, steps).unwrap();
+        group.bench_function(format!("K {steps} alpha {alpha}, cold"), |b| {
+            b.iter(|| one_thread.install(cold));
+        });
+        group.bench_function(format!("K {steps} alpha {alpha}, warm"), |b| {
+            b.iter(|| one_thread.install(|| warm.poor(alpha, steps).unwrap()));
+        });
+    }
+    group.bench_function("K 1 branch of 150 points", |b| {
+        b.iter(|| one_thread.install(|| warm.branch(1)));
+    });
+    group.bench_function("K 1 crossing, cold", |b| {
+        b.iter(|| one_thread.install(|| BrokenTask::new(task).crossing(1)));
+    });
     group.finish();
 
     let mut group = c.benchmark_group("phase diagram");

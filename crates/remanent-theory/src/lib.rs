@@ -31,6 +31,7 @@
 //!   [`anchor`] hands from task to task;
 //! - [`task`] closes the equations, [`curve`] traces all their solutions,
 //!   [`solution`] is what is reported of one;
+//! - [`rsb`] solves the same task with broken replica symmetry;
 //! - [`single`], [`chain`], [`scan`], [`branches`], [`phase`] and [`tune`] answer
 //!   users' questions, whose ranges [`parameters`] checks.
 

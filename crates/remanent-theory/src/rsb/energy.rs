@@ -111,8 +111,8 @@ impl Scaled<'_> {
         if self.slope < 0.0 {
             (left, right) = (right, left);
         }
-        let spread: f64 = self.gaps[..l].iter().map(|c| REACH * c.sqrt()).sum();
-        (-left - spread, right.min(self.vanishing(0)) + spread)
+        let outer: f64 = self.gaps[..l].iter().sum();
+        (-left.hypot(REACH * outer.sqrt()), right.min(self.vanishing(0)) + REACH * outer.sqrt())
     }
 
     /// A lattice for the functions of level l ≥ 1, that resolves the step to l − 1.

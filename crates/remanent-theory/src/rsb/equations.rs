@@ -48,8 +48,7 @@ impl System {
         if !state.is_possible() {
             return None;
         }
-        let mut site =
-            step_site(&state.conjugates, &state.x, self.entropy, signs, self.resolution);
+        let mut site = step_site(&state.conjugates, &state.x, self.entropy, signs, self.resolution);
         let excess_q_d =
             self.one_minus_q_star.map(|kappa| (site.overlaps.one_minus_q_d / kappa).ln());
         if let Some(kappa) = self.one_minus_q_star {

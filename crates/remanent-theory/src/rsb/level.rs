@@ -109,9 +109,9 @@ impl Level<'_> {
         let slope = row[SLOPE];
         let (variance, bend2) =
             squares(weights, &columns[SLOPE][range.clone()], slope, &columns[BEND][range]);
-        let ln_z = elementary::ln(
-            tilted.total / (2.0 * std::f64::consts::PI * self.variance).sqrt(),
-        ) + tilted.summit;
+        let ln_z =
+            elementary::ln(tilted.total / (2.0 * std::f64::consts::PI * self.variance).sqrt())
+                + tilted.summit;
         row[added] = variance;
         row[added + 1] = row[BEND];
         row[added + 2] = bend2;

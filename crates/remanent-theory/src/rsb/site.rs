@@ -87,8 +87,7 @@ impl Levels<'_> {
 
     /// Where the functions of level l change quickly, and how quickly.
     fn clusters(&self, l: usize) -> Vec<Cluster> {
-        let (a, firmness) =
-            (self.site.stiffness, self.site.stiffness + self.site.entropy + 2.0);
+        let (a, firmness) = (self.site.stiffness, self.site.stiffness + self.site.entropy + 2.0);
         // Every level smooths a switch by its Gaussian, or over 1/x if that is less.
         let smoothing: f64 =
             (l..self.x.len()).map(|j| 1.0 / (1.0 / self.c.gaps[j] + self.x[j] * self.x[j])).sum();
@@ -110,13 +109,13 @@ impl Levels<'_> {
         REACH + self.x[l - 1] * self.c.gaps[l - 1].sqrt()
     }
 
+    /// The fields of level l that matter: the sum of the Gaussians of the outer levels,
+    /// each displaced by its tilt.
     fn range(&self, l: usize) -> (f64, f64) {
-        let deviation = self.c.q_0_hat.sqrt();
-        let spread: f64 = (1..=l).map(|j| self.reach(j) * self.c.gaps[j - 1].sqrt()).sum();
-        (
-            self.c.r_hat - REACH_BELOW * deviation - spread,
-            self.c.r_hat + REACH * deviation + spread,
-        )
+        let outer = &self.c.gaps[..l];
+        let deviation = (self.c.q_0_hat + outer.iter().sum::<f64>()).sqrt();
+        let tilt: f64 = outer.iter().zip(self.x).map(|(c, x)| c * x).sum();
+        (self.c.r_hat - REACH_BELOW * deviation - tilt, self.c.r_hat + REACH * deviation + tilt)
     }
 
     /// Nodes for the functions of level l that resolve a Gaussian of the given width.
@@ -128,39 +127,56 @@ impl Levels<'_> {
             step: STEP / self.resolution,
             clusters: &clusters,
         };
-        spread.nodes(low, high)
+        let mut nodes = spread.nodes(low, high);
+        mirror(&mut nodes);
+        nodes
     }
 
-    /// Rows of the innermost level at the given rising fields.
+    /// Rows of the innermost level at the given mirrored fields. The site measure in
+    /// the field −B is that in B turned round, so each pair is computed once.
     fn innermost(&self, fields: &[f64]) -> Vec<f64> {
-        let mut moments = Vec::with_capacity(fields.len());
-        self.site.moments(fields, self.resolution, &mut moments);
+        let middle = fields.partition_point(|b| *b < 0.0);
+        let paired = |k: usize| fields[middle - k] == -fields[middle + k];
+        let pairs = (1..fields.len() - middle).take_while(|k| *k <= middle && paired(*k)).count();
+        // The fields without a mirror image to their right, and those from 0 on.
+        let alone = middle - pairs;
+        let sizes: Vec<f64> =
+            fields[..alone].iter().rev().chain(&fields[middle..]).map(|b| b.abs()).collect();
+        let place = |i: usize| match i {
+            _ if i < alone => alone - 1 - i,
+            _ if i < middle => alone + (middle - i),
+            _ => alone + (i - middle),
+        };
+        let mut moments = Vec::with_capacity(sizes.len());
+        self.site.moments(&sizes, self.resolution, &mut moments);
+        let signs = if self.signs { self.minorities(&sizes) } else { vec![] };
         let columns = self.columns(self.x.len());
         let mut rows = vec![0.0; columns * fields.len()];
-        for ((row, m), b) in rows.chunks_mut(columns).zip(&moments).zip(fields) {
-            row[0] = self.site.ln_z(*b, m);
-            row[SLOPE] = if *b >= 0.0 { -m.gap } else { m.gap - 2.0 };
+        for (i, row) in rows.chunks_mut(columns).enumerate() {
+            let (b, m) = (fields[i], &moments[place(i)]);
+            row[0] = self.site.ln_z(b, m);
+            row[SLOPE] = if b >= 0.0 { -m.gap } else { m.gap - 2.0 };
             row[BEND] = m.variance;
             row[3] = m.one_minus_m2;
-        }
-        if self.signs {
-            // In strong fields the sign is certain.
-            let firmness = (self.site.stiffness + self.site.entropy + 2.0).max(1.0);
-            let certain = 20.0 + 9.5 * firmness.sqrt();
-            let (from, to) = (
-                fields.partition_point(|b| *b < -certain),
-                fields.partition_point(|b| *b < certain),
-            );
-            let signs = self.site.ln_sign_probabilities(&fields[from..to], self.resolution);
-            for (i, row) in rows.chunks_mut(columns).enumerate() {
-                row[INNERMOST] = match i {
-                    _ if i < from => 1.0,
-                    _ if i >= to => 0.0,
-                    _ => signs[i - from].0.exp(),
-                };
+            if self.signs {
+                let minority = signs[place(i)];
+                row[INNERMOST] = if b >= 0.0 { minority } else { 1.0 - minority };
             }
         }
         rows
+    }
+
+    /// P(m < 0) in fields of the given sizes; 0 where the sign is certain.
+    fn minorities(&self, sizes: &[f64]) -> Vec<f64> {
+        let firmness = (self.site.stiffness + self.site.entropy + 2.0).max(1.0);
+        let certain = 20.0 + 9.5 * firmness.sqrt();
+        let open: Vec<f64> = sizes.iter().copied().filter(|b| *b < certain).collect();
+        let mut found = self.site.ln_sign_probabilities(&open, self.resolution).into_iter();
+        let mut minority = |b: &f64| match *b < certain {
+            true => found.next().map_or(f64::NAN, |(negative, _)| negative.exp()),
+            false => 0.0,
+        };
+        sizes.iter().map(&mut minority).collect()
     }
 
     /// Rows of the functions of level l at rising fields, from the lattice of level
@@ -225,5 +241,19 @@ impl Levels<'_> {
             excess: (1..=steps).map(|l| added(l, 3)).collect(),
             negative: self.signs.then(|| sums[INNERMOST]),
         }
+    }
+}
+
+/// Makes nodes on both sides of 0 each other's mirror images, which they are but for
+/// rounding if there is one at 0.
+fn mirror(nodes: &mut Nodes) {
+    let middle = nodes.x.partition_point(|b| *b < -1e-9);
+    if nodes.x.get(middle).is_none_or(|b| b.abs() > 1e-9) {
+        return;
+    }
+    nodes.x[middle] = 0.0;
+    for k in 1..=middle.min(nodes.x.len() - 1 - middle) {
+        nodes.x[middle - k] = -nodes.x[middle + k];
+        nodes.weights[middle - k] = nodes.weights[middle + k];
     }
 }

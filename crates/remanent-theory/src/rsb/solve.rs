@@ -67,5 +67,11 @@ pub(super) fn solve_at_x<const M: usize>(
 /// The equation of x is a difference of third order: its rounding ends Newton's
 /// method before the others'.
 fn newton() -> Newton {
-    Newton { tolerance: 2e-12, acceptable: 3e-9, max_iterations: 30, ..Newton::default() }
+    Newton {
+        tolerance: 2e-12,
+        acceptable: 3e-9,
+        max_iterations: 30,
+        difference: 3e-5,
+        ..Newton::default()
+    }
 }

@@ -8,8 +8,8 @@ use super::task::BrokenTask;
 use crate::energy::energy;
 use crate::fields::{Fields, site_averages};
 use crate::overlaps::{Conjugates, Overlaps, Resolution};
-use crate::site::Site;
 use crate::single::SingleTask;
+use crate::site::Site;
 
 const RESOLUTION: Resolution = Resolution(1.2);
 
@@ -193,8 +193,7 @@ fn phi_is_stationary() {
         let mut hats = vec![s.q_d_hat, s.r_hat];
         hats.extend(&s.q_hat);
         let value = |q: &[f64], hats: &[f64], x: &[f64]| {
-            let levels: f64 =
-                (0..=steps).map(|l| weight(x, l) * q[2 + l] * hats[2 + l]).sum();
+            let levels: f64 = (0..=steps).map(|l| weight(x, l) * q[2 + l] * hats[2 + l]).sum();
             -0.5 * q[0] * hats[0] + 0.5 * levels - q[1] * hats[1]
                 + site_at(hats, x, 0.0).g_s
                 + alpha * energy_at(q, x, 20.0).g_e

@@ -238,16 +238,14 @@ impl<const M: usize> Trace<M> {
             let rises = self.points[0].tangent[M - 1] > 0.0;
             (root, rises)
         });
-        let others = starts
-            .into_iter()
-            .map(|Start { y, jacobian, rises }| {
-                let mut root = solve(&self.system, Hold::LnAlpha(target), y, Some(&jacobian));
-                // A root far from its start lies on another part of the curve.
-                if max_norm(&axpy(&root.x, -1.0, &y)) > 1.5 {
-                    root.outcome = Outcome::LeftDomain;
-                }
-                (root, rises)
-            });
+        let others = starts.into_iter().map(|Start { y, jacobian, rises }| {
+            let mut root = solve(&self.system, Hold::LnAlpha(target), y, Some(&jacobian));
+            // A root far from its start lies on another part of the curve.
+            if max_norm(&axpy(&root.x, -1.0, &y)) > 1.5 {
+                root.outcome = Outcome::LeftDomain;
+            }
+            (root, rises)
+        });
         near_onset.into_iter().chain(others).collect()
     }
 
@@ -271,12 +269,14 @@ impl<const M: usize> Trace<M> {
         let mut jacobian = None;
         for _ in 0..12 {
             let hold = Hold::LnGap(self.level, start[gap]);
-            let root = solve(&self.system, hold, start, jacobian.as_ref());
+            let mut root = solve(&self.system, hold, start, jacobian.as_ref());
             if root.outcome != Outcome::Converged || distance(&root.x) / wanted <= 0.0 {
                 return Some(Root { outcome: Outcome::LeftDomain, ..root });
             }
             let error = target - root.x[M - 1];
-            if error.abs() < 1e-12 + 1e-9 * wanted.abs() {
+            if error.abs() < 1e-12 + 1e-9 * wanted.abs() + 10.0 * root.residual {
+                root.x[M - 1] = target;
+                root.residual = root.residual.max(error.abs());
                 return Some(root);
             }
             // A secant in the logarithms.
