@@ -109,7 +109,8 @@ pub(crate) fn state(folder: &Path, file: &KnownFile) -> FileState {
 /// The content of a file of a folder, if it is there and right.
 pub(crate) fn verified(folder: &Path, file: &KnownFile) -> Option<Result<Vec<u8>, String>> {
     let path = dataset::find(folder, file.name)?;
-    let bytes = files::read(&path).map_err(|error| error.to_string());
+    // What is longer is not the file, however long it is.
+    let bytes = files::read(&path, file.bytes + 1).map_err(|error| error.to_string());
     Some(bytes.and_then(|bytes| match verify(&bytes, file) {
         Ok(()) => Ok(bytes),
         Err(reason) => Err(format!("{} {reason}", path.display())),
@@ -122,12 +123,11 @@ pub(crate) fn verify(bytes: &[u8], file: &KnownFile) -> Result<(), String> {
     if found == file.md5 {
         return Ok(());
     }
-    Err(format!(
-        "has {} bytes with MD5 {found} instead of {} with {}",
-        bytes.len(),
-        file.bytes,
-        file.md5
-    ))
+    let (length, wanted) = (bytes.len() as u64, file.bytes);
+    if length > wanted {
+        return Err(format!("has more than the {wanted} bytes of the file with MD5 {}", file.md5));
+    }
+    Err(format!("has {length} bytes with MD5 {found} instead of {wanted} with {}", file.md5))
 }
 
 /// The MD5 of bytes, in hexadecimal.

@@ -3,14 +3,16 @@
 //! A file of the cache is written under a temporary name beside its place, flushed to the disk
 //! and renamed. Readers see the old file or the new one, and a full disk leaves what was there.
 
-use std::fs;
-use std::io::{self, Read, Write};
+use std::fs::{self, File, FileType};
+use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use flate2::read::MultiGzDecoder;
 use tempfile::Builder;
 use thiserror::Error;
+
+use crate::memory;
 
 const PREFIX: &str = ".remanent-";
 const SUFFIX: &str = ".tmp";
@@ -38,10 +40,111 @@ impl FileError {
     }
 }
 
-/// The bytes of a file. A compressed one is recognised by its first bytes, not by its name.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, FileError> {
-    let bytes = fs::read(path).map_err(FileError::new("read", path))?;
-    plain(bytes, u64::MAX).map_err(FileError::new("decompress", path))
+/// Opens a file for reading. Devices and pipes are refused: they may never end.
+pub(crate) fn open_regular(path: &Path) -> Result<File, FileError> {
+    let open = || {
+        // Before it is opened: to open a pipe waits for somebody who writes.
+        regular(fs::metadata(path)?.file_type())?;
+        File::open(path)
+    };
+    open().map_err(FileError::new("read", path))
+}
+
+/// The bytes of a regular file that fits into memory.
+pub fn read_whole(path: &Path) -> Result<Vec<u8>, FileError> {
+    let file = open_regular(path)?;
+    let read = || {
+        let (length, limit) = (file.metadata()?.len(), memory::largest_file());
+        if length > limit {
+            return Err(too_large(length, limit));
+        }
+        let mut bytes = Vec::new();
+        (&file).take(limit).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().map_err(FileError::new("read", path))
+}
+
+/// The text of a file of settings, which may be a pipe but is short.
+pub fn read_text(path: &Path) -> Result<String, FileError> {
+    const LONGEST: u64 = 1 << 24;
+    let read = || {
+        let mut text = String::new();
+        File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)?;
+        if text.len() as u64 > LONGEST {
+            return Err(io::Error::other("it is longer than 16 MiB, and is no text of settings"));
+        }
+        Ok(text)
+    };
+    read().map_err(FileError::new("read", path))
+}
+
+fn too_large(length: u64, limit: u64) -> io::Error {
+    io::Error::other(format!(
+        "it has {}, and at most {} of a file are read on this machine",
+        memory::amount(length),
+        memory::amount(limit)
+    ))
+}
+
+/// A regular file on its way into memory, decompressed if it is a gzip file.
+pub(crate) struct Plain {
+    pub(crate) reader: Box<dyn Read>,
+    /// Length of a file that is not compressed.
+    pub(crate) length: Option<u64>,
+}
+
+/// Opens a file. A compressed one is recognised by its first bytes, not by its name.
+pub(crate) fn open(path: &Path) -> Result<Plain, FileError> {
+    let mut file = open_regular(path)?;
+    let read = || {
+        let mut start = Vec::new();
+        (&mut file).take(GZIP_MAGIC.len() as u64).read_to_end(&mut start)?;
+        let (length, is_compressed) = (file.metadata()?.len(), start == GZIP_MAGIC);
+        let bytes = BufReader::new(io::Cursor::new(start).chain(file));
+        Ok(if is_compressed {
+            Plain { reader: Box::new(MultiGzDecoder::new(bytes)), length: None }
+        } else {
+            Plain { reader: Box::new(bytes), length: Some(length) }
+        })
+    };
+    read().map_err(FileError::new("read", path))
+}
+
+/// The first bytes of a file, decompressed, but no more of them than `limit`.
+pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    let plain = open(path)?;
+    let action = if plain.length.is_some() { "read" } else { "decompress" };
+    let mut bytes = Vec::new();
+    plain.reader.take(limit).read_to_end(&mut bytes).map_err(FileError::new(action, path))?;
+    Ok(bytes)
+}
+
+/// Fails unless a file of this name can be written: nothing is there, or a regular file. A symbolic
+/// link is not followed and not replaced.
+pub fn check_target(path: &Path) -> Result<(), FileError> {
+    target(path).map_err(FileError::new("write", path))
+}
+
+fn target(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        found => regular(found?.file_type()),
+    }
+}
+
+fn regular(kind: FileType) -> io::Result<()> {
+    if kind.is_file() {
+        return Ok(());
+    }
+    let text = if kind.is_dir() {
+        "it is a directory"
+    } else if kind.is_symlink() {
+        "it is a symbolic link; name the file itself"
+    } else {
+        "it is no regular file but a device, a pipe or a socket"
+    };
+    Err(io::Error::other(text))
 }
 
 /// The bytes, decompressed if they are a gzip file, but no more of them than `limit`.
@@ -94,19 +197,38 @@ fn replace_in(
     path: &Path,
     fill: impl FnOnce(&Path) -> io::Result<()>,
 ) -> io::Result<()> {
+    target(path)?;
+    fs::metadata(directory)?;
     let mut builder = Builder::new();
     builder.prefix(PREFIX).suffix(SUFFIX);
     // Temporary files are private by default; data is as readable as any other file.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let file = builder.tempfile_in(directory)?;
+    // The name of the temporary file tells the user nothing.
+    let file = builder.tempfile_in(directory).map_err(without_path)?;
     let permissions = file.as_file().metadata()?.permissions();
     fill(file.path())?;
     // Whoever filled it may have made a new file of the same name.
     fs::set_permissions(file.path(), permissions)?;
-    fs::File::open(file.path())?.sync_all()?;
-    file.persist(path)?;
+    // Some systems flush only what is open for writing.
+    fs::OpenOptions::new().write(true).open(file.path())?.sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// What the operating system said, without the path that the crate tempfile adds.
+fn without_path(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::Other => error,
+        kind => kind.into(),
+    }
+}
+
+/// Whether no file can be made in a directory because it, or the disk, is only to be read.
+pub fn is_read_only(directory: &Path) -> bool {
+    let probe = Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(directory);
+    let kind = probe.err().map(|error| error.kind());
+    matches!(kind, Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem))
 }
 
 /// Whether a file name is one of a temporary file of these functions.
@@ -159,6 +281,45 @@ mod tests {
         fs::create_dir(&path).unwrap();
         assert!(write(&path, b"x").unwrap_err().to_string().starts_with("cannot write"));
         assert_eq!(names(directory.path()), ["taken"]);
+    }
+
+    #[test]
+    fn an_error_names_the_file_that_was_asked_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("missing/a");
+        let text = write_parts(&path, &[b"x"]).unwrap_err().to_string();
+        assert!(text.contains("missing/a") && !text.contains(PREFIX), "{text}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_regular_files_are_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, link) = (directory.path().join("a"), directory.path().join("link"));
+        let dangling = directory.path().join("dangling");
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        std::os::unix::fs::symlink(directory.path().join("b"), &dangling).unwrap();
+        let socket = directory.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let device = Path::new("/dev/null");
+        for path in [&link, &dangling, &socket, directory.path(), device] {
+            assert!(check_target(path).is_err(), "{}", path.display());
+            let text = write_parts(path, &[b"new"]).unwrap_err().to_string();
+            assert!(text.starts_with("cannot write") && text.contains("it is "), "{text}");
+        }
+        assert_eq!(fs::read(&file).unwrap(), b"old");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        check_target(&file).unwrap();
+        check_target(&directory.path().join("new")).unwrap();
+        // Nor is anything read that may never end.
+        for path in [&socket, device, Path::new("/dev/zero")] {
+            let text = read_whole(path).unwrap_err().to_string();
+            assert!(text.contains("no regular file"), "{text}");
+            assert!(open(path).is_err());
+        }
+        assert_eq!(read_whole(&link).unwrap(), b"old");
+        assert!(read_text(Path::new("/dev/zero")).unwrap_err().to_string().contains("16 MiB"));
     }
 
     #[test]

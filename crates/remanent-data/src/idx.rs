@@ -4,14 +4,16 @@
 //! the only one in use) and the number of dimensions: 3 for images, 1 for labels. The format has
 //! no checksum, so that a file is taken only if its length is the one that its dimensions say.
 
-use std::io;
+use std::cmp::Ordering;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use thiserror::Error;
 
-use crate::files::{self, FileError};
+use crate::files::{self, FileError, Plain};
+use crate::memory;
 
 /// The type of unsigned bytes.
 const BYTES: u8 = 8;
@@ -49,20 +51,32 @@ pub enum IdxError {
         /// The number of bytes that its dimensions say.
         wanted: u128,
         /// The number of bytes that are there.
-        found: usize,
+        found: u64,
     },
     /// It goes on after its end.
     #[error(
-        "{} has {extra} bytes after the {wanted} that its dimensions say; fetch or copy it again",
+        "{} goes on after the {wanted} bytes that its dimensions say; fetch or copy it again",
         path.display()
     )]
     Trailing {
         /// The file.
         path: PathBuf,
         /// The number of bytes that its dimensions say.
-        wanted: usize,
-        /// The number of bytes after these.
-        extra: usize,
+        wanted: u128,
+    },
+    /// Its dimensions say more than fits into memory.
+    #[error(
+        "{} is too large: its dimensions say {wanted} bytes, and at most {} of a file are read on \
+         this machine; keep fewer images in it",
+        path.display(), memory::amount(*limit)
+    )]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The number of bytes that its dimensions say.
+        wanted: u128,
+        /// The number of bytes that are read.
+        limit: u64,
     },
     /// Its dimensions do not fit what it is to be used for.
     #[error("{} has the dimensions {found}, but {wanted}", path.display())]
@@ -106,17 +120,35 @@ pub struct Images {
 
 /// Reads images from a file, plain or compressed.
 pub fn read_images(path: &Path) -> Result<Images, IdxError> {
-    parse_images(files::read(path)?, path)
+    let (shape, pixels) = read(path, "images")?;
+    images(shape, pixels, path)
 }
 
 /// Reads labels from a file, plain or compressed. All must be below `classes`, if that is known.
 pub fn read_labels(path: &Path, classes: Option<usize>) -> Result<Vec<u8>, IdxError> {
-    parse_labels(files::read(path)?, path, classes)
+    let ([_], found) = read(path, "labels")?;
+    labels(found, path, classes)
 }
 
+/// The images in the content of a file.
 pub(crate) fn parse_images(bytes: Vec<u8>, path: &Path) -> Result<Images, IdxError> {
-    let ([count, rows, columns], pixels) = parse(bytes, path, "images")?;
-    if count * rows * columns == 0 {
+    let (shape, pixels) = parse(bytes, path, "images")?;
+    images(shape, pixels, path)
+}
+
+/// The labels in the content of a file.
+pub(crate) fn parse_labels(
+    bytes: Vec<u8>,
+    path: &Path,
+    classes: Option<usize>,
+) -> Result<Vec<u8>, IdxError> {
+    let ([_], found) = parse(bytes, path, "labels")?;
+    labels(found, path, classes)
+}
+
+fn images(shape: [usize; 3], pixels: Vec<u8>, path: &Path) -> Result<Images, IdxError> {
+    let [count, rows, columns] = shape;
+    if pixels.is_empty() {
         return Err(IdxError::Dimensions {
             path: path.to_owned(),
             found: format!("{count}×{rows}×{columns}"),
@@ -126,12 +158,7 @@ pub(crate) fn parse_images(bytes: Vec<u8>, path: &Path) -> Result<Images, IdxErr
     Ok(Images { count, rows, columns, pixels })
 }
 
-pub(crate) fn parse_labels(
-    bytes: Vec<u8>,
-    path: &Path,
-    classes: Option<usize>,
-) -> Result<Vec<u8>, IdxError> {
-    let ([_], labels) = parse::<1>(bytes, path, "labels")?;
+fn labels(labels: Vec<u8>, path: &Path, classes: Option<usize>) -> Result<Vec<u8>, IdxError> {
     if let Some(classes) = classes
         && let Some(index) = labels.iter().position(|&label| usize::from(label) >= classes)
     {
@@ -141,41 +168,83 @@ pub(crate) fn parse_labels(
     Ok(labels)
 }
 
-/// The dimensions and what follows them.
+/// The length of a header with so many dimensions.
+const fn header(dimensions: usize) -> usize {
+    4 + 4 * dimensions
+}
+
+/// The dimensions that the first bytes of a file say, and the length of the whole file.
+fn dimensions<const D: usize>(
+    head: &[u8],
+    path: &Path,
+    kind: &'static str,
+) -> Result<([usize; D], u128), IdxError> {
+    let number = |index: usize| {
+        head.get(4 * index..4 * index + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]))
+    };
+    let truncated = || IdxError::Truncated {
+        path: path.to_owned(),
+        wanted: header(D) as u128,
+        found: head.len() as u64,
+    };
+    let wanted = magic(D);
+    let found = number(0).ok_or_else(truncated)?;
+    if found != wanted {
+        return Err(IdxError::Magic { path: path.to_owned(), kind, wanted, found });
+    }
+    let mut shape = [0; D];
+    for (axis, size) in shape.iter_mut().enumerate() {
+        *size = number(1 + axis).ok_or_else(truncated)? as usize;
+    }
+    // Three dimensions of 32 bits fit into 96.
+    let length = header(D) as u128 + shape.iter().map(|&size| size as u128).product::<u128>();
+    Ok((shape, length))
+}
+
+/// Fails unless so many bytes are there as the dimensions say.
+fn check_length(found: u64, wanted: u128, path: &Path) -> Result<(), IdxError> {
+    let path = path.to_owned();
+    match u128::from(found).cmp(&wanted) {
+        Ordering::Less => Err(IdxError::Truncated { path, wanted, found }),
+        Ordering::Greater => Err(IdxError::Trailing { path, wanted }),
+        Ordering::Equal => Ok(()),
+    }
+}
+
+/// The dimensions and what follows them, from a file. No more is read, or decompressed, than the
+/// dimensions say, and a byte that must not be there.
+fn read<const D: usize>(
+    path: &Path,
+    kind: &'static str,
+) -> Result<([usize; D], Vec<u8>), IdxError> {
+    let Plain { mut reader, length } = files::open(path)?;
+    let action = if length.is_some() { "read" } else { "decompress" };
+    let mut head = Vec::new();
+    let headed = reader.by_ref().take(header(D) as u64).read_to_end(&mut head);
+    headed.map_err(FileError::new(action, path))?;
+    let (shape, wanted) = dimensions(&head, path, kind)?;
+    if let Some(found) = length {
+        check_length(found, wanted, path)?;
+    }
+    let limit = memory::largest_file();
+    let body = u64::try_from(wanted).ok().filter(|&wanted| wanted <= limit);
+    let body = body.ok_or(IdxError::TooLarge { path: path.to_owned(), wanted, limit })?;
+    let mut bytes = Vec::new();
+    let filled = reader.take(body - head.len() as u64 + 1).read_to_end(&mut bytes);
+    filled.map_err(FileError::new(action, path))?;
+    check_length((head.len() + bytes.len()) as u64, wanted, path)?;
+    Ok((shape, bytes))
+}
+
+/// The dimensions and what follows them, from the content of a file.
 fn parse<const D: usize>(
     mut bytes: Vec<u8>,
     path: &Path,
     kind: &'static str,
 ) -> Result<([usize; D], Vec<u8>), IdxError> {
-    let header = 4 + 4 * D;
-    let number = |index: usize| {
-        bytes.get(4 * index..4 * index + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]))
-    };
-    let truncated =
-        |wanted| IdxError::Truncated { path: path.to_owned(), wanted, found: bytes.len() };
-    let wanted = magic(D);
-    match number(0) {
-        None => return Err(truncated(header as u128)),
-        Some(found) if found != wanted => {
-            return Err(IdxError::Magic { path: path.to_owned(), kind, wanted, found });
-        }
-        Some(_) => {}
-    }
-    let mut shape = [0; D];
-    for (axis, size) in shape.iter_mut().enumerate() {
-        *size = number(1 + axis).ok_or_else(|| truncated(header as u128))? as usize;
-    }
-    // Three dimensions of 32 bits fit into 96.
-    let length = header as u128 + shape.iter().map(|&size| size as u128).product::<u128>();
-    if (bytes.len() as u128) < length {
-        return Err(truncated(length));
-    }
-    let length = length as usize;
-    if bytes.len() > length {
-        let extra = bytes.len() - length;
-        return Err(IdxError::Trailing { path: path.to_owned(), wanted: length, extra });
-    }
-    bytes.drain(..header);
+    let (shape, wanted) = dimensions(&bytes, path, kind)?;
+    check_length(bytes.len() as u64, wanted, path)?;
+    bytes.drain(..header(D));
     Ok((shape, bytes))
 }
 
@@ -283,7 +352,7 @@ mod tests {
     #[test]
     fn trailing_bytes_are_refused() {
         let error = damaged(|bytes| bytes.push(0));
-        assert!(matches!(error, IdxError::Trailing { wanted: 40, extra: 1, .. }), "{error}");
+        assert!(matches!(error, IdxError::Trailing { wanted: 40, .. }), "{error}");
     }
 
     #[test]
@@ -308,6 +377,38 @@ mod tests {
         flipped[whole.len() / 2] ^= 0x10;
         fs::write(&path, &flipped).unwrap();
         assert!(read_labels(&path, None).is_err());
+    }
+
+    /// Zeros compress by a thousand: a file that lies is not unpacked.
+    #[test]
+    fn no_more_is_unpacked_than_the_dimensions_say() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("labels.gz");
+        let mut encoder = GzEncoder::new(fs::File::create(&path).unwrap(), Compression::fast());
+        let mut head = magic(1).to_be_bytes().to_vec();
+        head.extend(100u32.to_be_bytes());
+        io::Write::write_all(&mut encoder, &head).unwrap();
+        let zeros = vec![0; 1 << 20];
+        for _ in 0..1024 {
+            io::Write::write_all(&mut encoder, &zeros).unwrap();
+        }
+        encoder.finish().unwrap();
+        let start = std::time::Instant::now();
+        let error = read_labels(&path, None).unwrap_err();
+        assert!(matches!(error, IdxError::Trailing { wanted: 108, .. }), "{error}");
+        assert!(start.elapsed().as_millis() < 200, "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn compressed_dimensions_beyond_all_memory_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("images.gz");
+        let mut bytes = magic(3).to_be_bytes().to_vec();
+        bytes.extend([0xff; 12]);
+        fs::write(&path, compressed(&bytes).unwrap()).unwrap();
+        let error = read_images(&path).unwrap_err();
+        assert!(matches!(error, IdxError::TooLarge { .. }), "{error}");
+        assert!(error.to_string().contains("keep fewer images"), "{error}");
     }
 
     #[test]

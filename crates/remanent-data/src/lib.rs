@@ -25,12 +25,14 @@
 mod cache;
 mod fetch;
 mod known;
+mod npy;
 
 pub mod dataset;
 pub mod digits;
 pub mod files;
 pub mod idx;
 pub mod images;
+pub mod memory;
 pub mod npz;
 pub mod sources;
 pub mod stream;

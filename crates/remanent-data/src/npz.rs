@@ -8,17 +8,18 @@
 //! class.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use npyz::{NpyFile, Order};
 use remanent_math::philox::Stream;
 use thiserror::Error;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
 use crate::dataset::{self, Dataset, DatasetError, Part, Pixels};
-use crate::files::FileError;
+use crate::files::{self, FileError};
+use crate::memory;
+use crate::npy::{Header, Kind};
 
 /// A file with x and y alone gives one image in so many to the test part.
 const TEST_SHARE: usize = 5;
@@ -142,7 +143,7 @@ struct Archive<'a> {
 
 impl<'a> Archive<'a> {
     fn open(path: &'a Path) -> Result<Self, NpzError> {
-        let file = File::open(path).map_err(FileError::new("read", path))?;
+        let file = files::open_regular(path)?;
         let zip = ZipArchive::new(BufReader::new(file)).map_err(|error| NpzError::Archive {
             path: path.to_owned(),
             reason: error.to_string(),
@@ -152,9 +153,7 @@ impl<'a> Archive<'a> {
 
     fn names(&self) -> Vec<String> {
         let files = self.zip.file_names().filter_map(Result::ok);
-        let arrays =
-            files.filter_map(|file| npyz::npz::array_name_from_file_name(&file).map(str::to_owned));
-        arrays.collect()
+        files.filter_map(|file| file.strip_suffix(".npy").map(str::to_owned)).collect()
     }
 
     fn has(&self, array: &str) -> bool {
@@ -175,16 +174,7 @@ impl<'a> Archive<'a> {
 
     /// The size of the images, and the images.
     fn images(&mut self, x: &str, wanted: &'static str) -> Result<([usize; 2], Pixels), NpzError> {
-        let (shape, pixels) = self.array(x, wanted, pixels)?;
-        let size = match shape[..] {
-            [_, inputs] => [1, inputs],
-            [_, rows, columns] => [rows, columns],
-            _ => [0, 0],
-        };
-        if size[0] * size[1] == 0 {
-            let reason = format!("the shape {shape:?} is not N×D or N×H×W with values in it");
-            return Err(self.content(x, reason));
-        }
+        let (size, pixels) = self.array(x, wanted, image_size, pixels)?;
         if let Pixels::Floats(values) = &pixels
             && let Some(place) = values.iter().position(|value| !value.is_finite())
         {
@@ -196,11 +186,7 @@ impl<'a> Archive<'a> {
     }
 
     fn labels(&mut self, y: &str, wanted: &'static str) -> Result<Vec<u8>, NpzError> {
-        let (shape, labels) = self.array(y, wanted, integers)?;
-        if !matches!(shape[..], [_] | [_, 1]) {
-            let reason = format!("the shape {shape:?} is not N: give the numbers of the classes");
-            return Err(self.content(y, reason));
-        }
+        let ((), labels) = self.array(y, wanted, check_labels, integers)?;
         let bytes: Result<Vec<u8>, _> =
             labels.iter().map(|&l| u8::try_from(l).map_err(|_| l)).collect();
         bytes.map_err(|label| {
@@ -208,12 +194,14 @@ impl<'a> Archive<'a> {
         })
     }
 
-    fn array<T>(
+    /// An array. `look` refuses it by its header, before any of its numbers is read.
+    fn array<S, T>(
         &mut self,
         array: &str,
         wanted: &'static str,
-        convert: impl Fn(Npy<'_>) -> Result<T, String>,
-    ) -> Result<(Vec<usize>, T), NpzError> {
+        look: impl Fn(&Header) -> Result<S, String>,
+        convert: impl Fn(&Header, &[u8]) -> T,
+    ) -> Result<(S, T), NpzError> {
         let arrays = self.names();
         let path = self.path;
         let content = |reason: String| NpzError::Content {
@@ -221,24 +209,17 @@ impl<'a> Archive<'a> {
             array: array.to_owned(),
             reason,
         };
-        let mut entry = match self.zip.by_name(&npyz::npz::file_name_from_array_name(array)) {
+        let mut entry = match self.zip.by_name(&format!("{array}.npy")) {
             Err(ZipError::FileNotFound) => {
                 let (path, array) = (path.to_owned(), array.to_owned());
                 return Err(NpzError::Array { path, array, arrays, wanted });
             }
             entry => entry.map_err(|error| content(error.to_string()))?,
         };
-        // To its end, because only there the checksum of the archive is compared.
-        let mut bytes = Vec::new();
-        entry.read_to_end(&mut bytes).map_err(|error| content(error.to_string()))?;
-        let npy = NpyFile::new(bytes.as_slice()).map_err(|error| content(error.to_string()))?;
-        // Checked before memory is asked for; every value needs at least a byte.
-        let count = npy.shape().iter().map(|&size| u128::from(size)).product::<u128>();
-        if count > bytes.len() as u128 {
-            return Err(content(format!("{count} values do not fit into {} bytes", bytes.len())));
-        }
-        let shape = npy.shape().iter().map(|&size| size as usize).collect();
-        Ok((shape, convert(npy).map_err(content)?))
+        let header = Header::read(&mut entry).map_err(content)?;
+        let found = look(&header).map_err(content)?;
+        let bytes = numbers(&header, &mut entry).map_err(content)?;
+        Ok((found, convert(&header, &bytes)))
     }
 
     fn content(&self, array: &str, reason: String) -> NpzError {
@@ -246,72 +227,86 @@ impl<'a> Archive<'a> {
     }
 }
 
-type Npy<'a> = NpyFile<&'a [u8]>;
-
-/// The values of an array, the last index first, if they have the type.
-fn values<T: npyz::Deserialize + Copy>(npy: Npy<'_>) -> Result<Result<Vec<T>, String>, Npy<'_>> {
-    let shape: Vec<usize> = npy.shape().iter().map(|&size| size as usize).collect();
-    let order = npy.order();
-    let data = npy.try_data::<T>()?;
-    let values: io::Result<Vec<T>> = data.collect();
-    Ok(match (values, order) {
-        (Err(error), _) => Err(format!("it is damaged: {error}")),
-        (Ok(values), Order::C) => Ok(values),
-        (Ok(values), Order::Fortran) => Ok(transposed(&values, &shape)),
-    })
+/// The bytes behind a header, as many as it says. One more is asked for: there must be none, and the
+/// checksum of the archive is compared only at its end.
+fn numbers(header: &Header, entry: &mut impl Read) -> Result<Vec<u8>, String> {
+    let size = header.kind().map_or(1, |(_, size)| size);
+    let limit = memory::largest_file();
+    let length = header.bytes(size).filter(|&length| length <= limit).ok_or_else(|| {
+        format!(
+            "the shape {:?} is too large: {} bytes, and at most {} of an array are read on this \
+             machine; store fewer images, or uint8 instead of floats",
+            header.shape,
+            header.shape.iter().map(|&n| n as f64).product::<f64>() * size as f64,
+            memory::amount(limit)
+        )
+    })?;
+    let mut bytes = Vec::new();
+    entry.take(length + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    let found = bytes.len() as u64;
+    if found < length {
+        return Err(format!("it is cut short: {found} of {length} bytes are there"));
+    }
+    if found > length {
+        return Err(format!("it goes on after the {length} bytes that its shape says"));
+    }
+    Ok(bytes)
 }
 
-/// From the first index running fastest to the last one running fastest.
-fn transposed<T: Copy>(values: &[T], shape: &[usize]) -> Vec<T> {
-    let place = |mut index: usize| {
-        let mut stride = values.len();
-        let mut place = 0;
-        for &size in shape.iter().rev() {
-            stride /= size;
-            place += index % size * stride;
-            index /= size;
+/// Rows and columns of the images of an array.
+fn image_size(header: &Header) -> Result<[usize; 2], String> {
+    let usable = matches!(header.kind(), Some((Kind::Unsigned, 1) | (Kind::Float, _)));
+    if !usable {
+        let descr = &header.descr;
+        return Err(format!(
+            "the type '{descr}' cannot be used: it must be uint8, float32 or float64"
+        ));
+    }
+    let size = match header.shape[..] {
+        [_, inputs] => [1, inputs],
+        [_, rows, columns] => [rows, columns],
+        _ => [0, 0],
+    };
+    match size[0].checked_mul(size[1]) {
+        None | Some(0) => {
+            let shape = &header.shape;
+            Err(format!("the shape {shape:?} is not N×D or N×H×W with values in it"))
         }
-        place
-    };
-    (0..values.len()).map(|index| values[place(index)]).collect()
-}
-
-fn pixels(npy: Npy<'_>) -> Result<Pixels, String> {
-    let npy = match values::<u8>(npy) {
-        Ok(values) => return Ok(Pixels::Bytes { values: values?, white: u8::MAX }),
-        Err(npy) => npy,
-    };
-    let npy = match values::<f32>(npy) {
-        Ok(values) => return Ok(Pixels::Floats(values?)),
-        Err(npy) => npy,
-    };
-    match values::<f64>(npy) {
-        Ok(values) => Ok(Pixels::Floats(values?.into_iter().map(|value| value as f32).collect())),
-        Err(npy) => Err(format!(
-            "the type {} cannot be used: it must be uint8, float32 or float64",
-            npy.dtype().descr()
-        )),
+        Some(_) => Ok(size),
     }
 }
 
-fn integers(npy: Npy<'_>) -> Result<Vec<i128>, String> {
-    fn wide<T: npyz::Deserialize + Copy + Into<i128>>(
-        npy: Npy<'_>,
-    ) -> Result<Result<Vec<i128>, String>, Npy<'_>> {
-        Ok(values::<T>(npy)?.map(|values| values.into_iter().map(Into::into).collect()))
+fn check_labels(header: &Header) -> Result<(), String> {
+    let (descr, shape) = (&header.descr, &header.shape);
+    if !matches!(header.kind(), Some((Kind::Unsigned | Kind::Signed, _))) {
+        return Err(format!("the type '{descr}' cannot be used: labels must be integers"));
     }
-    let result = wide::<i64>(npy)
-        .or_else(wide::<u8>)
-        .or_else(wide::<i32>)
-        .or_else(wide::<u64>)
-        .or_else(wide::<u32>)
-        .or_else(wide::<i16>)
-        .or_else(wide::<u16>)
-        .or_else(wide::<i8>);
-    match result {
-        Ok(values) => values,
-        Err(npy) => {
-            Err(format!("the type {} cannot be used: labels must be integers", npy.dtype().descr()))
+    if !matches!(shape[..], [_] | [_, 1]) {
+        return Err(format!("the shape {shape:?} is not N: give the numbers of the classes"));
+    }
+    Ok(())
+}
+
+fn pixels(header: &Header, bytes: &[u8]) -> Pixels {
+    match header.kind() {
+        Some((Kind::Float, 4)) => Pixels::Floats(header.numbers(bytes, f32::from_le_bytes)),
+        Some((Kind::Float, _)) => {
+            let single = |bytes| f64::from_le_bytes(bytes) as f32;
+            Pixels::Floats(header.numbers(bytes, single))
         }
+        _ => Pixels::Bytes { values: header.numbers(bytes, u8::from_le_bytes), white: u8::MAX },
+    }
+}
+
+fn integers(header: &Header, bytes: &[u8]) -> Vec<i128> {
+    match header.kind() {
+        Some((Kind::Signed, 1)) => header.numbers(bytes, |b| i8::from_le_bytes(b).into()),
+        Some((Kind::Signed, 2)) => header.numbers(bytes, |b| i16::from_le_bytes(b).into()),
+        Some((Kind::Signed, 4)) => header.numbers(bytes, |b| i32::from_le_bytes(b).into()),
+        Some((Kind::Signed, _)) => header.numbers(bytes, |b| i64::from_le_bytes(b).into()),
+        Some((_, 2)) => header.numbers(bytes, |b| u16::from_le_bytes(b).into()),
+        Some((_, 4)) => header.numbers(bytes, |b| u32::from_le_bytes(b).into()),
+        Some((_, 8)) => header.numbers(bytes, |b| u64::from_le_bytes(b).into()),
+        _ => header.numbers(bytes, |b| u8::from_le_bytes(b).into()),
     }
 }

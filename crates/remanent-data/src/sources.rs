@@ -112,6 +112,12 @@ pub fn names() -> Vec<&'static str> {
     [digits::NAME].into_iter().chain(KNOWN.iter().map(|known| known.name)).collect()
 }
 
+/// Whether a reference is one of these names and not a path. What [`open`] gives for it is always
+/// the same: it is inside the program, or its files are compared with their hashes.
+pub fn is_known(reference: &str) -> bool {
+    names().contains(&reference)
+}
+
 /// The dataset of a name; not the digits, which are inside the program.
 pub fn known(name: &str) -> Result<&'static Known, SourceError> {
     KNOWN.iter().find(|known| known.name == name).ok_or_else(|| unknown(name))
@@ -123,7 +129,7 @@ fn unknown(name: &str) -> SourceError {
 
 /// Refuses the name of a dataset that [`open`] could not even look for, without reading anything.
 pub fn check(reference: &str) -> Result<(), SourceError> {
-    if names().contains(&reference) || Path::new(reference).exists() {
+    if is_known(reference) || Path::new(reference).exists() {
         return Ok(());
     }
     Err(unknown(reference))

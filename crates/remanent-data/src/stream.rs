@@ -13,7 +13,6 @@
 //! the tasks of the shorter one.
 
 use std::fmt;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,7 +20,7 @@ use remanent_math::philox::Stream;
 use thiserror::Error;
 
 use crate::dataset::{Dataset, View};
-use crate::files::FileError;
+use crate::files::{self, FileError};
 use crate::sources::{self, Cache, SourceError};
 use crate::suggestion;
 
@@ -266,17 +265,23 @@ impl StreamSpec {
     /// such lines. Refuses unknown datasets; reads no data.
     pub fn read(text: &str) -> Result<Self, StreamError> {
         let text = text.trim();
-        let begins_with_kind =
-            text.split_once(':').is_some_and(|(kind, _)| KINDS.contains(&kind.trim()));
         if text.contains('\n') {
             return Self::lines(text, "the stream", Path::new(""));
         }
         let path = Path::new(text);
-        if begins_with_kind || !path.is_file() || is_npz(path) {
+        if Self::is_written_out(text) || !path.is_file() || is_npz(path) {
             return Ok(Self { pieces: vec![Piece::parse(text, Path::new(""))?] });
         }
-        let lines = fs::read_to_string(path).map_err(FileError::new("read", path))?;
+        let lines = files::read_text(path)?;
         Self::lines(&lines, text, path.parent().unwrap_or(Path::new("")))
+    }
+
+    /// Whether a text states the tasks itself: it begins with a kind, or has several lines. What
+    /// does not can only be the path of a file with the tasks, which may change.
+    pub fn is_written_out(text: &str) -> bool {
+        let text = text.trim();
+        let kind = text.split_once(':').map(|(kind, _)| kind.trim());
+        text.contains('\n') || kind.is_some_and(|kind| KINDS.contains(&kind))
     }
 
     fn lines(text: &str, path: &str, base: &Path) -> Result<Self, StreamError> {
@@ -318,10 +323,10 @@ impl StreamSpec {
     pub fn load(&self, cache: &Cache) -> Result<TaskStream, StreamError> {
         let mut datasets = Vec::new();
         for name in self.datasets() {
-            datasets.push((name, Arc::new(sources::open(name, cache)?)));
+            datasets.push((name.to_owned(), Arc::new(sources::open(name, cache)?)));
         }
         let dataset = |name: &str| {
-            let found = datasets.iter().find(|(known, _)| *known == name);
+            let found = datasets.iter().find(|(known, _)| known == name);
             &found.expect("every dataset of a piece was read").1
         };
         let mut plans = Vec::new();
@@ -339,7 +344,7 @@ impl StreamSpec {
                 }
             }
         }
-        TaskStream::new(plans)
+        TaskStream::new(plans, datasets)
     }
 }
 
@@ -395,11 +400,12 @@ fn split(dataset: &Arc<Dataset>, per_task: usize) -> Result<Vec<Plan>, StreamErr
 #[derive(Clone, Debug)]
 pub struct TaskStream {
     plans: Vec<Plan>,
+    datasets: Vec<(String, Arc<Dataset>)>,
 }
 
 impl TaskStream {
-    fn new(plans: Vec<Plan>) -> Result<Self, StreamError> {
-        let stream = Self { plans };
+    fn new(plans: Vec<Plan>, datasets: Vec<(String, Arc<Dataset>)>) -> Result<Self, StreamError> {
+        let stream = Self { plans, datasets };
         let first = &stream.plans[0].dataset;
         for (index, task) in stream.tasks(0, 0).iter().enumerate() {
             let other = &task.dataset;
@@ -419,6 +425,12 @@ impl TaskStream {
             }
         }
         Ok(stream)
+    }
+
+    /// The datasets, each once and under the name or path by which the stream names it, in the order
+    /// in which it does.
+    pub fn datasets(&self) -> impl Iterator<Item = (&str, &Arc<Dataset>)> {
+        self.datasets.iter().map(|(name, dataset)| (name.as_str(), dataset))
     }
 
     /// Number of tasks.
@@ -530,6 +542,8 @@ impl Task {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::idx;
 

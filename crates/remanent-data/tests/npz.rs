@@ -1,6 +1,8 @@
 //! Files that NumPy has written, by `tests/npz/make.py`.
 
+use std::io::Write;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use remanent_data::dataset::{Dataset, View};
 use remanent_data::npz;
@@ -104,4 +106,68 @@ fn a_file_that_is_damaged_or_of_another_kind_is_refused() {
     assert!(npz::read(&file).is_err());
     std::fs::write(&file, b"x,y\n1,2\n").unwrap();
     assert!(npz::read(&file).unwrap_err().to_string().contains("is no whole .npz file"));
+}
+
+/// An archive with one array of the name, whose content is `bytes`.
+fn archive(arrays: &[(&str, &[u8])]) -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("made.npz");
+    let mut zip = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
+    for (name, bytes) in arrays {
+        let options = zip::write::SimpleFileOptions::default()
+            .compression_method(zip::CompressionMethod::Deflated);
+        zip.start_file(format!("{name}.npy"), options).unwrap();
+        zip.write_all(bytes).unwrap();
+    }
+    zip.finish().unwrap();
+    (directory, path)
+}
+
+fn npy(header: &str, body: &[u8]) -> Vec<u8> {
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(body);
+    bytes
+}
+
+/// The message of reading an archive with this x, and how long it took.
+fn refused_x(x: &[u8]) -> (String, Duration) {
+    let y = npy("{'descr': '|u1', 'fortran_order': False, 'shape': (10,)}", &[1; 10]);
+    let (_directory, path) = archive(&[("x", x), ("y", &y)]);
+    let start = Instant::now();
+    let text = npz::read(&path).unwrap_err().to_string();
+    assert!(text.contains("array x of") && text.contains("made.npz"), "{text}");
+    assert!(text.len() < 500, "{text}");
+    (text, start.elapsed())
+}
+
+#[test]
+fn a_nested_header_is_refused_at_once() {
+    for nested in ["[".repeat(24) + &"]".repeat(24), "{".repeat(18) + &"}".repeat(18)] {
+        let header = format!("{{'descr': {nested}, 'fortran_order': False, 'shape': (10, 4)}}");
+        let (text, time) = refused_x(&npy(&header, &[0; 40]));
+        assert!(text.contains("header") && text.contains("numpy.save"), "{text}");
+        assert!(time < Duration::from_millis(500), "{time:?}");
+    }
+}
+
+/// Zeros compress by a thousand: an array that goes on is not unpacked.
+#[test]
+fn no_more_is_unpacked_than_the_header_says() {
+    let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (10, 4)}";
+    let (text, time) = refused_x(&npy(header, &vec![0; 1 << 29]));
+    assert!(text.contains("goes on after the 40 bytes"), "{text}");
+    assert!(time < Duration::from_millis(500), "{time:?}");
+    let (text, _) = refused_x(&npy(header, &[0; 39]));
+    assert!(text.contains("39 of 40 bytes"), "{text}");
+}
+
+#[test]
+fn a_size_beyond_memory_is_refused_before_anything_is_read() {
+    for shape in ["(1000000000, 1000000)", "(4294967295, 4294967295, 4294967295)"] {
+        let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}");
+        let (text, _) = refused_x(&npy(&header, &[0; 39]));
+        assert!(text.contains("too large") || text.contains("with values in it"), "{text}");
+    }
 }

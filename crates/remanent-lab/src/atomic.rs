@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use remanent_data::files;
-pub use remanent_data::files::{FileError, is_temporary};
+pub use remanent_data::files::{FileError, check_target, is_read_only, is_temporary};
 
 /// Writes the parts one after another into a file that replaces what was at `path`.
 pub fn write(path: &Path, parts: &[&[u8]]) -> Result<(), FileError> {
@@ -23,6 +23,11 @@ pub fn write(path: &Path, parts: &[&[u8]]) -> Result<(), FileError> {
 /// other program may be writing there.
 pub(crate) fn sweep(directory: &Path) -> Result<(), FileError> {
     remove_files(directory, |name| is_temporary(name) || is_temporary_of_tensors(name))
+}
+
+/// The same in a directory that is not ours alone: only files of our own naming.
+pub fn sweep_own(directory: &Path) -> Result<(), FileError> {
+    remove_files(directory, is_temporary)
 }
 
 /// Whether a name is one of a file by way of which the crate safetensors writes: `.tmp` and six

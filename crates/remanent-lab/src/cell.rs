@@ -6,13 +6,13 @@
 //! key names its record, so that a record is found again by whoever asks for
 //! the same thing.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
+use remanent_data::files;
 use remanent_network::tensors::{Arrays, Tensors};
 use remanent_perceptron::parameters::ParameterError;
 use serde::de::DeserializeOwned;
@@ -51,9 +51,33 @@ pub trait Cell: Sync {
         1 << 20
     }
 
+    /// Fails unless the model of this cell is at `path`; does not fail if the cell leaves none.
+    fn check_model(&self, _path: &Path) -> Result<(), ModelFault> {
+        Ok(())
+    }
+
     /// Computes the record. A long cell starts from [`Context::load`] and, every few steps, does
     /// `if context.due() { context.save(&state)?; }`.
     fn run(&self, context: &mut Context<'_>) -> Result<Self::Record, Stopped>;
+}
+
+/// Why the model that a cell should have left cannot be used.
+#[derive(Debug, Error)]
+pub enum ModelFault {
+    /// There is no such file.
+    #[error("there is no file {}", .0.display())]
+    Missing(PathBuf),
+    /// Damaged, or the model of another cell.
+    #[error("{} cannot be used: {reason}", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The operating system refused.
+    #[error(transparent)]
+    File(#[from] FileError),
 }
 
 /// Why a cell has no record.
@@ -91,6 +115,7 @@ pub struct Context<'a> {
     seconds_before: f64,
     /// Seconds of these that the cell counts as steps.
     step_seconds: f64,
+    is_probe: bool,
 }
 
 impl<'a> Context<'a> {
@@ -113,12 +138,24 @@ impl<'a> Context<'a> {
             saved,
             seconds_before,
             step_seconds,
+            is_probe: false,
         }
     }
 
     /// A context without a store: nothing is loaded and nothing is saved.
     pub fn unsaved(watcher: &'a dyn Watcher, interrupt: &'a AtomicBool) -> Self {
         Self::new(None, watcher, interrupt, interrupt, CHECKPOINT_EVERY)
+    }
+
+    /// A context without a store, for a cell that is run for a while to see how fast it is. What it
+    /// gives is not used.
+    pub fn probe(watcher: &'a dyn Watcher, interrupt: &'a AtomicBool) -> Self {
+        Self { is_probe: true, ..Self::unsaved(watcher, interrupt) }
+    }
+
+    /// Whether the cell may leave out what is no part of its steps.
+    pub fn is_probe(&self) -> bool {
+        self.is_probe
     }
 
     /// A context without a store, to which nobody listens and which nobody interrupts.
@@ -136,6 +173,7 @@ impl<'a> Context<'a> {
             Ok(found) => {
                 let (seconds, state) = found?;
                 self.seconds_before = seconds;
+                self.watcher.continued(seconds);
                 Some(state)
             }
             Err(error) => {
@@ -165,10 +203,9 @@ impl<'a> Context<'a> {
     /// Like [`load`](Self::load), for a cell whose state is mostly arrays.
     pub fn load_arrays(&mut self) -> Option<(Value, Tensors)> {
         let place = self.place?;
-        let bytes = match fs::read(&place.arrays) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        let bytes = match files::read_whole(&place.arrays) {
+            Err(error) if error.cause.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => {
-                let error = FileError::new("read", &place.arrays)(error);
                 self.notice(&format!("{error}; the cell starts from the beginning"));
                 return None;
             }
@@ -186,6 +223,7 @@ impl<'a> Context<'a> {
         match found {
             Ok(([seconds, steps], state, tensors)) => {
                 (self.seconds_before, self.step_seconds) = (seconds, steps);
+                self.watcher.continued(seconds);
                 Some((state, tensors))
             }
             Err(reason) => {
@@ -284,7 +322,7 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new(directory: &Path, kind: &str, key: Value) -> Self {
-        let hash = hash(kind, &key);
+        let hash = cell_name(kind, &key);
         let name = format!("{hash}.json");
         let record = directory.join(RECORDS).join(&name);
         let checkpoint = directory.join(CHECKPOINTS).join(name);
@@ -310,7 +348,7 @@ pub(crate) struct Entry<K, T> {
 
 /// The name of a cell: 32 hexadecimal digits. JSON objects are sorted maps here, so the order in
 /// which a key is put together does not matter.
-fn hash(kind: &str, key: &Value) -> String {
+pub fn cell_name(kind: &str, key: &Value) -> String {
     let text = serde_json::json!([kind, sealed::VERSION, key]).to_string();
     blake3::hash(text.as_bytes()).to_hex()[..32].to_owned()
 }
@@ -363,14 +401,14 @@ mod tests {
         let a = parse(r#"{"alpha": 2.0, "sizes": {"b": 1, "a": [1, 2]}, "seed": 1}"#);
         let b = parse(r#"{"seed": 1, "sizes": {"a": [1, 2], "b": 1}, "alpha": 2.0}"#);
         assert_eq!(a.to_string(), b.to_string());
-        assert_eq!(hash("toy", &a), hash("toy", &b));
+        assert_eq!(cell_name("toy", &a), cell_name("toy", &b));
 
         let names = [
-            hash("toy", &json!({"seed": 1})),
-            hash("toy", &json!({"seed": 2})),
-            hash("toy", &json!({"seed": "1"})),
-            hash("toy", &json!({"seed": 1.0})),
-            hash("other", &json!({"seed": 1})),
+            cell_name("toy", &json!({"seed": 1})),
+            cell_name("toy", &json!({"seed": 2})),
+            cell_name("toy", &json!({"seed": "1"})),
+            cell_name("toy", &json!({"seed": 1.0})),
+            cell_name("other", &json!({"seed": 1})),
         ];
         for (i, name) in names.iter().enumerate() {
             assert_eq!(name.len(), 32);
@@ -381,7 +419,7 @@ mod tests {
     /// Runs of earlier versions of the program are found by this name.
     #[test]
     fn the_name_of_a_cell_does_not_change_with_the_program() {
-        assert_eq!(hash("toy", &json!({"seed": 1})), "9543ef8623e22f3877e2959dfb4a6371");
+        assert_eq!(cell_name("toy", &json!({"seed": 1})), "9543ef8623e22f3877e2959dfb4a6371");
     }
 
     #[test]

@@ -5,9 +5,9 @@
 //! that nobody reads is a mistake, and most often a misspelt one: it is
 //! refused with the nearest key that there is.
 
-use std::fs;
 use std::path::Path;
 
+use remanent_data::files;
 use thiserror::Error;
 use toml::{Table, Value};
 
@@ -48,7 +48,7 @@ pub enum ConfigError {
 
 /// Reads a TOML file.
 pub fn read_file(path: &Path) -> Result<Table, ConfigError> {
-    let text = fs::read_to_string(path).map_err(FileError::new("read", path))?;
+    let text = files::read_text(path)?;
     parse_text(&text, &path.display().to_string())
 }
 
@@ -127,6 +127,8 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn table(text: &str) -> Table {

@@ -59,6 +59,11 @@ impl ConvergenceStudy {
         json!({"simulation": self.simulation.to_json(), "criterion": self.criterion})
     }
 
+    /// The latest T_c that a trial can show: a window must fit behind it.
+    pub fn latest(&self) -> usize {
+        self.learner.epochs_of(0).saturating_sub(self.criterion.window)
+    }
+
     /// α.
     pub fn alpha(&self) -> f64 {
         self.simulation.setting.alpha[0]
@@ -82,11 +87,11 @@ impl Cell for ConvergenceTrial<'_> {
 
     fn work(&self) -> u64 {
         // Steps, weighted by the patterns that each goes through.
-        self.steps() * self.weight()
+        self.steps().saturating_mul(self.weight())
     }
 
     fn memory(&self) -> u64 {
-        self.study.simulation.memory()
+        self.study.simulation.memory() + 8 * self.steps()
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<Convergence, Stopped> {
@@ -137,6 +142,8 @@ pub struct ConvergenceSummary {
     pub alpha: f64,
     /// T_c over the trials that converged; none if none did.
     pub time: Option<Summary>,
+    /// The restricted mean: T_c over all trials, where one that did not converge counts with the limit.
+    pub restricted_time: Summary,
     /// ε at T_c, over all trials.
     pub eps: Summary,
     /// Trials that reached the limit of steps.
@@ -145,11 +152,18 @@ pub struct ConvergenceSummary {
     pub trials: usize,
 }
 
+/// T_c of every trial, or the latest that could have been seen: a trial that did not converge has a later
+/// one.
+pub fn restricted_times(trials: &[Convergence], latest: usize) -> Vec<f64> {
+    trials.iter().map(|trial| trial.time.unwrap_or(latest).min(latest) as f64).collect()
+}
+
 /// Summarises the trials of one α.
-pub fn summarise(alpha: f64, trials: &[Convergence]) -> Option<ConvergenceSummary> {
+pub fn summarise(study: &ConvergenceStudy, trials: &[Convergence]) -> Option<ConvergenceSummary> {
     Some(ConvergenceSummary {
-        alpha,
+        alpha: study.alpha(),
         time: Summary::of(trials.iter().filter_map(|t| t.time).map(|t| t as f64)),
+        restricted_time: Summary::of(restricted_times(trials, study.latest()))?,
         eps: Summary::of(trials.iter().map(|t| t.eps))?,
         not_converged: trials.iter().filter(|t| t.time.is_none()).count(),
         trials: trials.len(),
@@ -164,6 +178,8 @@ pub fn table(rows: &[ConvergenceSummary]) -> Table {
         "time_se",
         "time_min",
         "time_max",
+        "restricted_time",
+        "restricted_time_se",
         "eps",
         "eps_se",
         "not_converged",
@@ -176,6 +192,8 @@ pub fn table(rows: &[ConvergenceSummary]) -> Table {
             row.time.and_then(|t| t.standard_error).into(),
             row.time.map(|t| t.min).into(),
             row.time.map(|t| t.max).into(),
+            row.restricted_time.mean.into(),
+            row.restricted_time.standard_error.into(),
             row.eps.mean.into(),
             row.eps.standard_error.into(),
             TableCell::Integer(row.not_converged as i64),
@@ -185,29 +203,36 @@ pub fn table(rows: &[ConvergenceSummary]) -> Table {
     table
 }
 
-/// The figure.
+/// The figure. It shows the restricted mean of T_c.
 pub fn figure(rows: &[ConvergenceSummary], title: Option<&str>) -> Figure {
-    let found: Vec<(f64, Summary)> =
-        rows.iter().filter_map(|row| Some((row.alpha, row.time?))).collect();
+    let points = |of: fn(&ConvergenceSummary) -> Summary| {
+        let values = |value: fn(Summary) -> f64| rows.iter().map(|row| value(of(row))).collect();
+        Points::new(rows.iter().map(|row| row.alpha).collect(), values(|s| s.mean))
+            .error(values(|s| s.standard_error.unwrap_or(0.0)))
+    };
     let mut times =
         Panel::new("convergence time", Axis::linear("α"), Axis::linear("T_c").lower(0.0));
-    times.push(
-        Points::new(
-            found.iter().map(|(x, _)| *x).collect(),
-            found.iter().map(|(_, t)| t.mean).collect(),
-        )
-        .error(found.iter().map(|(_, t)| t.standard_error.unwrap_or(0.0)).collect())
-        .color(Color::Palette(0)),
-    );
+    times.push(points(|row| row.restricted_time).color(Color::Palette(0)));
     let mut errors =
         Panel::new("test error at T_c", Axis::linear("α"), Axis::linear("ε").lower(0.0));
-    errors.push(
-        Points::new(
-            rows.iter().map(|row| row.alpha).collect(),
-            rows.iter().map(|row| row.eps.mean).collect(),
-        )
-        .error(rows.iter().map(|row| row.eps.standard_error.unwrap_or(0.0)).collect())
-        .color(Color::Palette(1)),
-    );
+    errors.push(points(|row| row.eps).color(Color::Palette(1)));
     Figure::grid(vec![times, errors], 2).titled(title)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trials_that_do_not_converge_count_with_the_limit() {
+        let text = "alpha = 1.5\nn = 100\nepochs = 5000\nwindow = 1000";
+        let study = ConvergenceStudy::from_table(&text.parse().unwrap()).unwrap();
+        let trial = |time| Convergence { time, eps: 0.1, steps: 5000 };
+        let found =
+            summarise(&study, &[trial(Some(1000)), trial(None), trial(Some(1000))]).unwrap();
+        assert_eq!((found.not_converged, found.time.unwrap().mean), (1, 1000.0));
+        assert_eq!((found.restricted_time.mean, found.restricted_time.count), (2000.0, 3));
+        let none = summarise(&study, &[trial(None)]).unwrap();
+        assert_eq!((none.time, none.restricted_time.mean), (None, 4000.0));
+    }
 }

@@ -1,12 +1,15 @@
 //! A run directory as it is found by whoever only looks at it: nothing is locked, and nothing is
 //! changed, so that a run under way can be looked at as well.
+//!
+//! If the marker is damaged or missing, the records tell by their keys what was run.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::atomic;
-use crate::cell::{CHECKPOINTS, Entry, MODELS, RECORDS};
+use crate::cell::{CHECKPOINTS, Entry, MODELS, RECORDS, cell_name};
 use crate::sealed::{self, SealError};
 use crate::store::{MARKER, Marker};
 
@@ -23,9 +26,12 @@ pub struct FoundRun {
     pub records: Vec<FoundRecord>,
     /// Checkpoints of cells that are not done.
     pub checkpoints: Vec<PathBuf>,
-    /// Records that cannot be used.
+    /// The marker and records that cannot be used.
     pub damaged: Vec<SealError>,
 }
+
+/// What a run may be of.
+const KINDS: [&str; 5] = ["train", "simulate", "bound", "convergence-time", "theory"];
 
 /// A cell that is done.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +47,7 @@ pub struct FoundRecord {
 impl FoundRun {
     /// Looks at a directory.
     pub fn read(directory: &Path) -> Result<Self, SealError> {
-        let marker: Marker = sealed::read(&directory.join(MARKER), "experiment")?;
+        let marker = sealed::read::<Marker>(&directory.join(MARKER), "experiment");
         let (mut records, mut damaged, mut done) = (Vec::new(), Vec::new(), Vec::new());
         for path in files(&directory.join(RECORDS), &[".json"])? {
             let stem = path.file_stem().unwrap_or_default().to_owned();
@@ -56,9 +62,45 @@ impl FoundRun {
         }
         let mut checkpoints = files(&directory.join(CHECKPOINTS), &[".json", ".safetensors"])?;
         checkpoints.retain(|path| !done.iter().any(|stem| path.file_stem() == Some(stem)));
+        let marker = match marker {
+            Ok(marker) => marker,
+            Err(error @ SealError::File(_)) => return Err(error),
+            Err(error) => match rebuilt(&records, &done) {
+                None => return Err(error),
+                Some(marker) => {
+                    damaged.insert(0, error);
+                    marker
+                }
+            },
+        };
         let (directory, Marker { kind, config }) = (directory.to_owned(), marker);
         Ok(Self { directory, kind, config, records, checkpoints, damaged })
     }
+}
+
+/// What the marker of a run must have said, as far as its records tell; none without a record. `names`
+/// are those of the records. The order of the cases is that of the names.
+fn rebuilt(records: &[FoundRecord], names: &[OsString]) -> Option<Marker> {
+    let (first, name) = (records.first()?, names.first()?.to_str()?);
+    let kind = KINDS.into_iter().find(|kind| cell_name(kind, &first.key) == name)?;
+    let mut cases: Vec<(&Value, &Value)> = Vec::new();
+    for key in records.iter().map(|record| &record.key) {
+        let inner = ["training", "simulation", "study"].iter().find_map(|part| key.get(part));
+        let case = (inner.unwrap_or(key), &key["data"]);
+        if !cases.contains(&case) {
+            cases.push(case);
+        }
+    }
+    let (cases, data): (Vec<_>, Vec<_>) = cases.into_iter().unzip();
+    let mut config = json!({"cases": cases});
+    if first.key["seed"].is_u64() {
+        config["seed"] = first.key["seed"].clone();
+    }
+    if data.iter().any(|data| data.is_object()) {
+        let of = |data: &Value| if data.is_object() { data.clone() } else { json!({}) };
+        config["data"] = data.into_iter().map(of).collect();
+    }
+    Some(Marker { kind: kind.to_owned(), config })
 }
 
 /// The files of a folder with one of the ends, sorted; none if there is no such folder.

@@ -95,7 +95,8 @@ pub mod tensorboard;
 pub mod theory;
 pub mod training;
 pub mod values;
+pub mod verdict;
 
-pub use cell::{CHECKPOINT_EVERY, Cell, Context, Stopped};
-pub use run::{RunError, Silent, Survey, Watcher};
-pub use store::{Store, StoreError};
+pub use cell::{CHECKPOINT_EVERY, Cell, Context, ModelFault, Stopped, cell_name};
+pub use run::{Recalled, RunError, Silent, Survey, Watcher, memory_at_once};
+pub use store::{Store, StoreError, is_read_only};

@@ -25,12 +25,50 @@ pub enum ValuesError {
     #[error("'{0}' is not an interval; write low:high, e.g. 0.05:3")]
     BadInterval(String),
     /// Too many values.
-    #[error("the range '{0}' has more than {MOST} values; take a larger step")]
-    TooMany(String),
+    #[error("'{text}' has {} values, and at most {MOST} are allowed; take a larger step", whole(*count))]
+    TooMany {
+        /// What was given.
+        text: String,
+        /// How many values it has.
+        count: f64,
+    },
 }
 
-/// No list may be longer.
-const MOST: usize = 100_000;
+/// No list may be longer, and one command computes no more cases.
+pub const MOST: usize = 100_000;
+
+/// More cases than one command computes.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error(
+    "{} make {} {what}, and one command computes at most {MOST}; take larger steps, or several \
+     commands",
+    factors.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(" × "),
+    whole(factors.iter().map(|(_, count)| *count as f64).product())
+)]
+pub struct TooManyCases {
+    /// What is counted: `points`.
+    what: &'static str,
+    /// Names of what is combined, and how many there are of each.
+    factors: Vec<(String, usize)>,
+}
+
+/// The number of combinations, if it is small enough to be computed by one command. Nothing is built
+/// before it is known to be.
+pub fn combinations(
+    what: &'static str,
+    factors: Vec<(String, usize)>,
+) -> Result<usize, TooManyCases> {
+    let count = factors.iter().try_fold(1usize, |count, (_, factor)| count.checked_mul(*factor));
+    match count {
+        Some(count) if count <= MOST => Ok(count),
+        _ => Err(TooManyCases { what, factors: factors.into_iter().filter(|f| f.1 > 1).collect() }),
+    }
+}
+
+/// A number that counts, however large.
+fn whole(count: f64) -> String {
+    if count < 1e15 { format!("{count:.0}") } else { format!("{count:.1e}") }
+}
 
 /// A list of finite numbers, never empty.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +93,7 @@ fn range(text: &str) -> Result<Vec<f64>, ValuesError> {
     // The last value counts if it is met but for rounding.
     let count = (count + 1e-9).floor();
     if count >= MOST as f64 {
-        return Err(ValuesError::TooMany(text.to_owned()));
+        return Err(ValuesError::TooMany { text: text.to_owned(), count: count + 1.0 });
     }
     // Rounded to the digits of the step, so that 0.1:3:0.1 holds 0.3 and not 0.30000000000000004.
     let scale = 10f64.powi(12 - from.abs().max(to.abs()).max(1e-300).log10().ceil() as i32);
@@ -76,6 +114,10 @@ impl FromStr for Values {
                 values.extend(range(part)?);
             } else {
                 values.push(number(part)?);
+            }
+            if values.len() > MOST {
+                let (text, count) = (format!("{part}, …"), values.len() as f64);
+                return Err(ValuesError::TooMany { text, count });
             }
         }
         Ok(Self(values))
@@ -135,5 +177,22 @@ mod tests {
             assert!(bad.parse::<Values>().is_err(), "{bad}");
         }
         assert!("3:1".parse::<Interval>().is_err());
+    }
+
+    #[test]
+    fn what_is_too_much_is_counted_and_not_built() {
+        let message = |text: &str| text.parse::<Values>().unwrap_err().to_string();
+        assert!(message("0:1:1e-12").contains("has 1000000000001 values, and at most 100000"));
+        assert!(
+            message("0:1e300:1e-9").contains("e309") || message("0:1e300:1e-9").contains("range")
+        );
+        assert!(message("0:1:0.00002,0:1:0.00002").contains("100002 values"));
+
+        let factors = |a, b| vec![("alpha2".to_owned(), a), ("r0".to_owned(), b)];
+        assert_eq!(combinations("points", factors(100, 1000)), Ok(100_000));
+        let message = combinations("points", factors(8901, 1801)).unwrap_err().to_string();
+        assert!(message.starts_with("8901 alpha2 × 1801 r0 make 16030701 points"), "{message}");
+        let message = combinations("cells", factors(usize::MAX, 1)).unwrap_err().to_string();
+        assert!(message.contains("make 1.8e19 cells, and one command"), "{message}");
     }
 }

@@ -23,11 +23,14 @@
 //! `key.2` is the second entry of a list. A case may have a `quick` of its own, which lies over
 //! that of the file. What a file asks of the theory, `[[theory]]`, is no business of a plan.
 
+use std::collections::HashSet;
+
 use remanent_perceptron::randomness::Trial;
 use thiserror::Error;
 use toml::{Table, Value};
 
 use crate::config::{self, ConfigError};
+use crate::lists::{self, TooManyCases};
 use crate::values::{self, ValueError};
 
 /// Keys that belong to the plan and not to a case.
@@ -56,8 +59,11 @@ pub enum PlanError {
         /// What was given.
         value: String,
         /// What is allowed.
-        expected: &'static str,
+        expected: String,
     },
+    /// More cells than one command computes.
+    #[error(transparent)]
+    TooMany(#[from] TooManyCases),
     /// A scan over an entry that is not there.
     #[error(
         "the scan over {key} needs a list with that entry to put its values into, e.g. --alpha 2,2 for alpha.2"
@@ -69,9 +75,29 @@ pub enum PlanError {
     /// A scan over what is no number.
     #[error(transparent)]
     Scan(#[from] ValueError),
+    /// One key in two scans.
+    #[error("{first} and {second} scan the same key; scan each key once")]
+    ScannedTwice {
+        /// The key of the first.
+        first: String,
+        /// The key of the second.
+        second: String,
+    },
     /// Two cases that do not differ.
     #[error("two cases are the same; scan each key once, and give no value twice")]
     SameCase,
+    /// Two cases that differ in what has no effect.
+    #[error(
+        "cases {first} and {second} are the same: what sets them apart, {differs}, has no effect here"
+    )]
+    NoEffect {
+        /// The number of the first, from 1.
+        first: usize,
+        /// The number of the second.
+        second: usize,
+        /// The keys.
+        differs: String,
+    },
     /// --quick without a table for it.
     #[error("--quick needs a configuration with a [quick] table, as those in figures/ have")]
     NoQuick,
@@ -133,6 +159,37 @@ pub struct Scan {
     pub values: Vec<f64>,
 }
 
+impl Scan {
+    /// The name of the key, and the entry of its list.
+    fn place(&self) -> (&str, Option<&str>) {
+        match self.key.split_once('.') {
+            None => (&self.key, None),
+            Some((name, entry)) => (name, Some(entry)),
+        }
+    }
+
+    /// Whether another scan sets what this one sets.
+    fn overlaps(&self, other: &Self) -> bool {
+        let ((name, entry), (other_name, other_entry)) = (self.place(), other.place());
+        let number = |entry: &str| entry.parse::<usize>().ok();
+        let same_entry = match (entry, other_entry) {
+            (Some(a), Some(b)) => a == b || (number(a).is_some() && number(a) == number(b)),
+            _ => true,
+        };
+        name == other_name && same_entry
+    }
+}
+
+fn refuse_overlaps(scans: &[Scan]) -> Result<(), PlanError> {
+    for (i, scan) in scans.iter().enumerate() {
+        if let Some(before) = scans[..i].iter().find(|before| before.overlaps(scan)) {
+            let (first, second) = (before.key.clone(), scan.key.clone());
+            return Err(PlanError::ScannedTwice { first, second });
+        }
+    }
+    Ok(())
+}
+
 /// What a plan is made from, lowest layer first.
 #[derive(Clone, Debug, Default)]
 pub struct Layers {
@@ -151,6 +208,19 @@ impl Plan {
     pub fn trials(&self) -> impl Iterator<Item = Trial> + use<> {
         let seed = self.seed;
         (0..self.seeds as u32).map(move |trial| Trial { seed, trial })
+    }
+
+    /// Refuses cases that are different in writing and the same in what is computed, `read`.
+    pub fn refuse_equal<T: PartialEq>(&self, read: &[T]) -> Result<(), PlanError> {
+        for (second, case) in read.iter().enumerate() {
+            if let Some(first) = read[..second].iter().position(|other| other == case) {
+                let keys: Vec<&str> =
+                    self.cases[second].differs.keys().map(String::as_str).collect();
+                let (first, second, differs) = (first + 1, second + 1, keys.join(", "));
+                return Err(PlanError::NoEffect { first, second, differs });
+            }
+        }
+        Ok(())
     }
 
     /// Puts the layers together. `experiment` is what the command runs, `keys` what a case may set.
@@ -182,12 +252,19 @@ impl Plan {
         config::check_keys(&quick, &settable, "[quick]")?;
         base.remove("theory");
         let listed = listed_cases(&mut base, keys)?;
-        let mut scans = listed_scans(&mut base)?;
-        // A flag lies over the file's scan of the same key.
+        let spelt = |mut scan: Scan| {
+            scan.key = dotted(&scan.key, keys);
+            scan
+        };
+        let given: Vec<Scan> = layers.scans.into_iter().map(spelt).collect();
+        let mut scans: Vec<Scan> = listed_scans(&mut base)?.into_iter().map(spelt).collect();
+        // A flag lies over the file's scan of the same key, and so does a scan of the command line.
         scans.retain(|scan| {
-            !layers.flags.contains_key(scan.key.split('.').next().unwrap_or_default())
+            !layers.flags.contains_key(scan.place().0)
+                && !given.iter().any(|other| other.overlaps(scan))
         });
-        scans.extend(layers.scans.iter().cloned());
+        scans.extend(given);
+        refuse_overlaps(&scans)?;
         let mut flags = layers.flags;
         config::check_keys(&flags, &settable, "the command line")?;
         let mut under = if layers.quick { quick } else { Table::new() };
@@ -195,8 +272,11 @@ impl Plan {
         config::merge(&mut shared, under.clone());
         config::merge(&mut shared, flags.clone());
         let title = shared.remove("title").and_then(|t| t.as_str().map(str::to_owned));
-        let seeds = whole(&mut shared, "seeds", 1, 1, 1_000_000)? as usize;
+        let seeds = whole(&mut shared, "seeds", 1, 1, lists::MOST as i64)? as usize;
         let seed = whole(&mut shared, "seed", 1, 0, i64::MAX)? as u64;
+        let mut factors = vec![("seeds".into(), seeds), ("cases".into(), listed.len())];
+        factors.extend(scans.iter().map(|scan| (scan.key.clone(), scan.values.len())));
+        lists::combinations("cells", factors)?;
         for key in ["title", "seeds", "seed"] {
             base.remove(key);
             under.remove(key);
@@ -218,10 +298,9 @@ impl Plan {
         for scan in &scans {
             cases = spread(cases, scan, keys)?;
         }
-        for (index, case) in cases.iter().enumerate() {
-            if cases[..index].iter().any(|other| other.table == case.table) {
-                return Err(PlanError::SameCase);
-            }
+        let mut seen = HashSet::new();
+        if !cases.iter().all(|case| seen.insert(case.table.to_string())) {
+            return Err(PlanError::SameCase);
         }
         find_differences(&mut cases);
         let scanned = !scans.is_empty();
@@ -267,8 +346,19 @@ fn listed_scans(file: &mut Table) -> Result<Vec<Scan>, PlanError> {
     }
 }
 
-fn wrong(key: &'static str, value: &Value, expected: &'static str) -> PlanError {
-    PlanError::Value { key, value: value.to_string(), expected }
+fn wrong(key: &'static str, value: &Value, expected: &str) -> PlanError {
+    PlanError::Value { key, value: value.to_string(), expected: expected.into() }
+}
+
+/// `alpha2` and `r0_1`, as the theory calls them, for `alpha.2` and `r0.1`. A key that is known as it
+/// is stays so.
+fn dotted(key: &str, known: &[&str]) -> String {
+    let name = key.trim_end_matches(|c: char| c.is_ascii_digit());
+    let (entry, name) = (&key[name.len()..], name.strip_suffix('_').unwrap_or(name));
+    if known.contains(&key) || entry.is_empty() || !known.contains(&name) {
+        return key.to_owned();
+    }
+    format!("{name}.{entry}")
 }
 
 fn whole(
@@ -281,19 +371,13 @@ fn whole(
     match table.remove(key) {
         None => Ok(default),
         Some(Value::Integer(value)) if (least..=most).contains(&value) => Ok(value),
-        Some(value) => {
-            let expected = if least == 0 { "a whole number" } else { "a whole number from 1 on" };
-            Err(wrong(key, &value, expected))
-        }
+        Some(value) => Err(wrong(key, &value, &format!("a whole number from {least} to {most}"))),
     }
 }
 
 /// Every case once for every value of the scan.
 fn spread(cases: Vec<Case>, scan: &Scan, known: &[&str]) -> Result<Vec<Case>, PlanError> {
-    let (name, entry) = match scan.key.split_once('.') {
-        None => (scan.key.as_str(), None),
-        Some((name, entry)) => (name, Some(entry)),
-    };
+    let (name, entry) = scan.place();
     let probe = Table::from_iter([(name.to_owned(), Value::Integer(0))]);
     config::check_keys(&probe, known, "--scan")?;
     let missing = || PlanError::NoSuchEntry { key: scan.key.clone() };
@@ -396,6 +480,65 @@ mod tests {
         assert_eq!(found.seeds, 2);
         assert!(found.cases.iter().all(|case| case.table["n"].as_integer() == Some(7)));
         assert_eq!(found.cases[1].number("alpha"), Some(3.0));
+    }
+
+    #[test]
+    fn a_key_is_scanned_once() {
+        for scans in [
+            [("gamma", &[1.0][..]), ("gamma", &[2.0][..])],
+            [("alpha.2", &[1.0][..]), ("alpha.02", &[2.0][..])],
+            [("alpha.2", &[1.0][..]), ("alpha", &[2.0][..])],
+        ] {
+            let message = plan("alpha = [1, 2]", "", &scans, false).unwrap_err();
+            assert!(message.contains("scan the same key"), "{message}");
+        }
+        // The scan of the command line lies over that of the file.
+        let found = plan("[scan]\ngamma = [1, 2, 3]", "", &[("gamma", &[5.0])], false).unwrap();
+        assert_eq!(found.cases.len(), 1);
+        assert_eq!(found.cases[0].table["gamma"].as_integer(), Some(5));
+        let scans = [("alpha.1", &[1.0][..]), ("alpha.2", &[2.0, 3.0][..])];
+        assert_eq!(plan("alpha = [1, 2]", "", &scans, false).unwrap().cases.len(), 2);
+    }
+
+    #[test]
+    fn plans_are_counted_before_they_are_built() {
+        let many: Vec<f64> = (0..10_000).map(f64::from).collect();
+        let scans: [(&str, &[f64]); 2] = [("gamma", &many), ("n", &many)];
+        let message = plan("alpha = 2", "seeds = 3", &scans, false).unwrap_err();
+        assert!(
+            message.contains("3 seeds × 10000 gamma × 10000 n make 300000000 cells"),
+            "{message}"
+        );
+        assert!(message.contains("at most 100000"), "{message}");
+        let start = std::time::Instant::now();
+        assert_eq!(plan("alpha = 2", "", &scans[..1], false).unwrap().cases.len(), 10_000);
+        assert!(start.elapsed().as_secs() < 5);
+    }
+
+    #[test]
+    fn the_largest_number_of_seeds_is_told() {
+        for text in ["seeds = 100000000", "seeds = 0", "seeds = 1.5", "seeds = 'many'"] {
+            let message = plan("alpha = 2", text, &[], false).unwrap_err();
+            assert!(message.contains("must be a whole number from 1 to 100000"), "{message}");
+        }
+        assert!(plan("alpha = 2", "seed = -1", &[], false).unwrap_err().contains("from 0 to 92"));
+    }
+
+    #[test]
+    fn entries_of_lists_are_spelt_as_in_the_theory_too() {
+        let known = ["alpha", "r0", "n"];
+        for (given, meant) in [
+            ("alpha2", "alpha.2"),
+            ("alpha.2", "alpha.2"),
+            ("r0", "r0"),
+            ("r0_1", "r0.1"),
+            ("beta2", "beta2"),
+            ("2", "2"),
+        ] {
+            assert_eq!(dotted(given, &known), meant);
+        }
+        let one = plan("alpha = [1, 2]", "", &[("alpha2", &[3.0, 4.0])], false).unwrap();
+        assert_eq!(one, plan("alpha = [1, 2]", "", &[("alpha.2", &[3.0, 4.0])], false).unwrap());
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The report: one page of HTML that lays every figure beside what the paper claims of it.
 //!
 //! An [`Exhibit`] is a figure with all that is needed to judge it and to make it again: its drawing,
-//! its numbers, its configuration and command, and a list of [`Check`]s. Nobody writes a verdict:
-//! [`Verdict::of`] makes it from the checks, by a rule that the page states, so that the same numbers
-//! give the same verdict on every machine.
+//! its numbers, its configuration and command, and its [`Findings`]: claims with their outcomes, or
+//! answers. No verdict is written by hand: a rule that the page states makes it from the claims, so that
+//! the same numbers give the same verdict on every machine.
 //!
 //! The page is a single file which loads nothing: drawings are inline, data are links that hold
 //! them, fonts are those of the reader. It forbids its own browser to load or run anything, so that a
@@ -11,18 +11,19 @@
 //! kept and printed, and looks the same in ten years.
 //!
 //! ```
-//! use remanent_lab::report::{Check, Exhibit, Machine, Report};
+//! use remanent_lab::report::{Exhibit, Machine, Report, Size};
+//! use remanent_lab::verdict::{Claim, Estimate, Findings, Test, Threshold};
 //!
+//! let fall = Estimate::of([0.11, 0.12, 0.13, 0.12]);
+//! let test = Test::above("fall of the error", fall, Threshold::ZERO);
 //! let exhibit = Exhibit {
 //!     id: "3b".into(),
 //!     title: "error against α".into(),
-//!     beyond: false,
-//!     size: "N = 500, 5 trials (paper: N = 1000, 20 trials)".into(),
-//!     reduced: true,
-//!     claim: "The error falls with α and jumps to zero.".into(),
-//!     found: "It falls, and jumps at 1.7.".into(),
-//!     checks: vec![Check { what: "the error falls".into(), holds: true, essential: true }],
+//!     size: Size { text: "N = 500".into(), full: Some("N = 1000".into()), fewer_points: false },
+//!     found: "It falls.".into(),
+//!     findings: Findings::Claims(vec![Claim::new("The error falls.", "Fig. 3b", vec![test])]),
 //!     notes: vec![],
+//!     measurements: serde_json::json!({"fall": fall}),
 //!     svg: "<svg></svg>".into(),
 //!     csv: "alpha,error\n0.1,0.4\n".into(),
 //!     config: "n = 500\n".into(),
@@ -47,14 +48,41 @@
 
 mod machine;
 mod page;
-mod verdict;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use thiserror::Error;
 
 pub use machine::Machine;
 pub use page::{anchor, duration};
-pub use verdict::{Check, Verdict};
+
+use crate::verdict::{Findings, Verdict};
+
+/// How large the experiment of a figure is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Size {
+    /// In words: `N = 500, 5 trials`.
+    pub text: String,
+    /// The full size in words, if the experiment was smaller.
+    pub full: Option<String>,
+    /// Whether the theory was solved at fewer points than at full size.
+    pub fewer_points: bool,
+}
+
+impl Size {
+    /// Whether it is below the full size.
+    pub fn is_reduced(&self) -> bool {
+        self.full.is_some()
+    }
+
+    /// In words, with the full size if it differs.
+    pub fn sentence(&self) -> String {
+        match &self.full {
+            Some(full) => format!("{} (full size: {full})", self.text),
+            None => self.text.clone(),
+        }
+    }
+}
 
 /// One figure of the report.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -63,25 +91,20 @@ pub struct Exhibit {
     pub id: String,
     /// What it shows, in a few words.
     pub title: String,
-    /// Whether the paper has no such figure.
-    pub beyond: bool,
-    /// The size, with the paper's if it differs: `N = 500, 5 trials (paper: N = 1000, 20 trials)`, or
-    /// `paper size`.
-    pub size: String,
-    /// Whether the size is below the paper's, and the figure labelled so.
-    pub reduced: bool,
-    /// One sentence: what the paper claims, or the question if it is beyond the paper.
-    pub claim: String,
+    /// How large the experiment was.
+    pub size: Size,
     /// One sentence: what was found.
     pub found: String,
-    /// What makes the verdict.
-    pub checks: Vec<Check>,
+    /// Claims of the paper with their outcomes, or answers to questions beyond it.
+    pub findings: Findings,
     /// Remarks: what was chosen by us, what differs from the published curve.
     pub notes: Vec<String>,
+    /// The numbers that the findings rest on.
+    pub measurements: Value,
     /// The drawing, as markup of SVG. It goes into the page as it is; several drawings may follow one
     /// another.
     pub svg: String,
-    /// The numbers, with a head line.
+    /// The numbers of the drawing, with a head line.
     pub csv: String,
     /// The configuration, as TOML.
     pub config: String,
@@ -94,9 +117,14 @@ pub struct Exhibit {
 }
 
 impl Exhibit {
-    /// What the checks decide.
-    pub fn verdict(&self) -> Verdict {
-        Verdict::of(&self.checks)
+    /// The verdict on the claims; none if the figure answers questions beyond the paper.
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.findings.verdict()
+    }
+
+    /// Whether the paper has no such figure.
+    pub fn is_beyond(&self) -> bool {
+        matches!(self.findings, Findings::Answers(_))
     }
 }
 

@@ -6,17 +6,19 @@
 //! gives the same values whether it was interrupted, continued or repeated.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
-use std::path::Path;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rayon::iter::{ParallelBridge, ParallelIterator};
+use rayon::iter::{IntoParallelRefIterator, ParallelBridge, ParallelIterator};
+use remanent_data::memory;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::atomic::FileError;
-use crate::cell::{self, Cell, Context, Entry, Place, Stopped};
+use crate::atomic::{self, FileError};
+use crate::cell::{self, Cell, Context, Entry, ModelFault, Place, Stopped};
 use crate::sealed::{self, SealError};
 use crate::store::{self, Store, StoreError};
 use crate::times;
@@ -27,6 +29,9 @@ pub trait Watcher: Sync {
     fn advance(&self, units: u64);
     /// Something the user should know.
     fn notice(&self, text: &str);
+    /// A cell was not begun anew: it continues from its checkpoint, which was written after so
+    /// many seconds of its computation.
+    fn continued(&self, _seconds: f64) {}
 }
 
 /// A watcher that does not care.
@@ -57,9 +62,47 @@ pub enum RunError {
         /// What the cell says.
         reason: String,
     },
+    /// The cells are too large for this machine. Nothing was computed.
+    #[error(
+        "{} of memory are needed for {}, and {} are there; choose a smaller size{}",
+        memory::amount(*needed),
+        if *cells == 1 { "one cell".into() } else { format!("{cells} cells at once") },
+        memory::amount(*available),
+        if *cells == 1 { "" } else { " or fewer --threads" }
+    )]
+    Memory {
+        /// Bytes of all cells that run at once.
+        needed: u64,
+        /// The number of these cells.
+        cells: usize,
+        /// Bytes that the process can have.
+        available: u64,
+    },
     /// Something could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+/// The records of a run that is done, read without a lock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recalled<R> {
+    /// One record a cell.
+    pub records: Vec<R>,
+    /// The seconds that each cell took, if they are known.
+    pub seconds: Vec<Option<f64>>,
+    /// The part of these that each cell counted as spent on steps.
+    pub step_seconds: Vec<Option<f64>>,
+    /// Where each cell leaves its model.
+    pub models: Vec<PathBuf>,
+}
+
+/// The most memory that cells need which run at once: the sum of the largest, one a thread, and how
+/// many these are.
+pub fn memory_at_once<'a, C: Cell + 'a>(cells: impl Iterator<Item = &'a C>) -> (u64, usize) {
+    let mut sizes: Vec<u64> = cells.map(Cell::memory).collect();
+    sizes.sort_unstable_by_key(|&size| Reverse(size));
+    sizes.truncate(rayon::current_num_threads());
+    (sizes.iter().fold(0, |sum, &size| sum.saturating_add(size)), sizes.len())
 }
 
 /// What a run would find.
@@ -84,11 +127,44 @@ impl Store {
         watcher: &dyn Watcher,
         interrupt: &AtomicBool,
     ) -> Result<Vec<C::Record>, RunError> {
+        self.run_all(cells, watcher, interrupt, false)
+    }
+
+    /// Like [`run`](Self::run), and looks at the models as well: a cell whose model is missing, damaged
+    /// or that of another cell is computed again. It must come to its record; if it does not, the run
+    /// fails, and record and file are kept.
+    pub fn run_with_models<C: Cell>(
+        &self,
+        cells: &[C],
+        watcher: &dyn Watcher,
+        interrupt: &AtomicBool,
+    ) -> Result<Vec<C::Record>, RunError> {
+        self.run_all(cells, watcher, interrupt, true)
+    }
+
+    fn run_all<C: Cell>(
+        &self,
+        cells: &[C],
+        watcher: &dyn Watcher,
+        interrupt: &AtomicBool,
+        with_models: bool,
+    ) -> Result<Vec<C::Record>, RunError> {
+        self.take_notices().iter().for_each(|text| watcher.notice(text));
         let places: Vec<Place> = cells.iter().map(|cell| self.place(cell)).collect();
         let first = first_of_equals(&places);
         let mut records: Vec<Option<C::Record>> = Vec::with_capacity(cells.len());
+        // What cells must come to that are computed again for their models.
+        let mut recorded: BTreeMap<usize, Value> = BTreeMap::new();
         for (i, place) in places.iter().enumerate() {
-            let found = if first[i] == i { recall(place, watcher)? } else { None };
+            let mut found: Option<C::Record> =
+                if first[i] == i { recall(place, watcher)? } else { None };
+            if with_models
+                && let Some(record) = &found
+                && lacks_model(&cells[i], place, watcher)?
+            {
+                recorded.insert(i, as_json(record).unwrap_or_default());
+                found = None;
+            }
             if found.is_some() {
                 watcher.advance(cells[i].work());
                 // There is one if the program was killed between a record and its last rites.
@@ -99,12 +175,16 @@ impl Store {
 
         let mut missing: Vec<usize> =
             (0..cells.len()).filter(|&i| first[i] == i && records[i].is_none()).collect();
+        let (needed, at_once) = memory_at_once(missing.iter().map(|&i| &cells[i]));
+        if let Some(available) = memory::available().filter(|&available| needed > available) {
+            return Err(RunError::Memory { needed, cells: at_once, available });
+        }
         // A long cell that is started last leaves all other threads idle.
         missing.sort_by_key(|&i| Reverse(cells[i].work()));
         let halt = AtomicBool::new(false);
         let compute = |i: usize| {
             let context = Context::new(Some(&places[i]), watcher, interrupt, &halt, self.every);
-            let outcome = self.compute(&cells[i], &places[i], context);
+            let outcome = self.compute(&cells[i], &places[i], context, recorded.get(&i));
             if matches!(outcome, Err(Stopped::Failed(_) | Stopped::Io(_))) {
                 halt.store(true, Ordering::Relaxed);
             }
@@ -141,6 +221,7 @@ impl Store {
         cell: &C,
         place: &Place,
         mut context: Context<'_>,
+        recorded: Option<&Value>,
     ) -> Result<C::Record, Stopped> {
         if context.interrupted() {
             return Err(Stopped::Interrupted);
@@ -155,10 +236,59 @@ impl Store {
                     "its record cannot be read back from JSON ({error}); is a number not finite?"
                 ))
             })?;
+        if let Some(recorded) = recorded {
+            place.clear()?;
+            if as_json(&record).as_ref() == Some(recorded) {
+                return Ok(record);
+            }
+            let aside = atomic::set_aside(&place.model)?;
+            return Err(Stopped::Failed(format!(
+                "{} was made again and does not belong to its record: the same cell came to other \
+                 numbers, as it does on another instruction set; the record is kept, the model is {}; \
+                 remanent inspect shows the records, and --fresh computes everything anew",
+                place.model.display(),
+                aside.display()
+            )));
+        }
         sealed::write(&place.record, "record", &Entry { key: &place.key, value: &record })?;
         place.clear()?;
         self.times.append(&place.hash, context.seconds(), context.step_seconds())?;
         Ok(record)
+    }
+
+    /// The records of a run that is done, without a lock and without changing anything. A run that is
+    /// not done is [`StoreError::ReadOnly`].
+    pub fn recall<C: Cell>(
+        directory: &Path,
+        kind: &str,
+        config: &Value,
+        cells: &[C],
+    ) -> Result<Recalled<C::Record>, StoreError> {
+        let usable = store::usable(directory, kind, config, false)?;
+        let times = times::read(&directory.join(store::TIMES))?;
+        let mut found = Recalled {
+            records: Vec::with_capacity(cells.len()),
+            seconds: Vec::new(),
+            step_seconds: Vec::new(),
+            models: Vec::new(),
+        };
+        for cell in cells {
+            let place = Place::new(directory, kind, cell.key());
+            match cell::look(&place.record, "record", &place.key) {
+                Err(SealError::File(error)) => return Err(error.into()),
+                Ok(Some(record)) if usable => found.records.push(record),
+                _ => continue,
+            }
+            let time = times.get(&place.hash);
+            found.seconds.push(time.map(|time| time.seconds));
+            found.step_seconds.push(time.and_then(|time| time.steps));
+            found.models.push(place.model);
+        }
+        let (done, total) = (found.records.len(), cells.len());
+        if done < total {
+            return Err(StoreError::ReadOnly { directory: directory.to_owned(), done, total });
+        }
+        Ok(found)
     }
 
     /// What [`open`](Self::open) and [`run`](Self::run) would find, refusals included, without
@@ -170,17 +300,42 @@ impl Store {
         fresh: bool,
         cells: &[C],
     ) -> Result<Survey, StoreError> {
+        Self::survey_all(directory, kind, config, fresh, cells, false)
+    }
+
+    /// Like [`survey`](Self::survey), of what [`run_with_models`](Self::run_with_models) would find.
+    pub fn survey_with_models<C: Cell>(
+        directory: &Path,
+        kind: &str,
+        config: &Value,
+        fresh: bool,
+        cells: &[C],
+    ) -> Result<Survey, StoreError> {
+        Self::survey_all(directory, kind, config, fresh, cells, true)
+    }
+
+    fn survey_all<C: Cell>(
+        directory: &Path,
+        kind: &str,
+        config: &Value,
+        fresh: bool,
+        cells: &[C],
+        with_models: bool,
+    ) -> Result<Survey, StoreError> {
         let mut survey = Survey { missing: Vec::new(), seconds: vec![None; cells.len()] };
         let usable = store::usable(directory, kind, config, fresh)?;
         let times = times::read(&directory.join(store::TIMES))?;
+        // A million cells are a lawful question.
         let places: Vec<Place> =
-            cells.iter().map(|cell| Place::new(directory, kind, cell.key())).collect();
+            cells.par_iter().map(|cell| Place::new(directory, kind, cell.key())).collect();
         let first = first_of_equals(&places);
         for (i, place) in places.iter().enumerate() {
-            let found = match cell::look::<C::Record>(&place.record, "record", &place.key) {
-                Err(SealError::File(error)) => return Err(error.into()),
-                found => usable && matches!(found, Ok(Some(_))),
+            let look = || cell::look::<C::Record>(&place.record, "record", &place.key);
+            let found = match usable.then(look) {
+                Some(Err(SealError::File(error))) => return Err(error.into()),
+                found => matches!(found, Some(Ok(Some(_)))),
             };
+            let found = found && !(with_models && cells[i].check_model(&place.model).is_err());
             if found {
                 survey.seconds[i] = times.get(&place.hash).map(|time| time.seconds);
             } else if first[i] == i {
@@ -196,6 +351,27 @@ fn recall<T: DeserializeOwned>(
     watcher: &dyn Watcher,
 ) -> Result<Option<T>, FileError> {
     cell::recall(&place.record, "record", &place.key, watcher)
+}
+
+fn as_json<T: Serialize>(record: &T) -> Option<Value> {
+    serde_json::to_value(record).ok()
+}
+
+/// Whether a cell that has a record has no model that can be used. One of another cell, or a damaged
+/// one, is set aside, aloud.
+fn lacks_model<C: Cell>(cell: &C, place: &Place, watcher: &dyn Watcher) -> Result<bool, FileError> {
+    let aside = match cell.check_model(&place.model) {
+        Ok(()) => return Ok(false),
+        Err(ModelFault::File(error)) => return Err(error),
+        Err(error @ ModelFault::Missing(_)) => error.to_string(),
+        Err(error @ ModelFault::Unusable { .. }) => {
+            let aside = atomic::set_aside(&place.model)?;
+            let aside = aside.file_name().unwrap_or_default().display();
+            format!("{error}; it is kept as {aside}")
+        }
+    };
+    watcher.notice(&format!("{aside}; the model is made again"));
+    Ok(true)
 }
 
 /// For each place the index of the first one that is the same.

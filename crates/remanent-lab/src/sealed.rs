@@ -12,10 +12,10 @@
 //! missing is a JSON number. [`read`] believes nothing that the seal does not
 //! vouch for, and says what is wrong. `tail -n +2` gives the JSON.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use remanent_data::files;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
@@ -87,11 +87,11 @@ pub fn write<T: Serialize>(path: &Path, what: &str, value: &T) -> Result<(), Fil
 
 /// Reads what [`write()`] wrote under the same `what`.
 pub fn read<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T, SealError> {
-    let bytes = match fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+    let bytes = match files::read_whole(path) {
+        Err(error) if error.cause.kind() == io::ErrorKind::NotFound => {
             return Err(SealError::Missing(path.to_owned()));
         }
-        bytes => bytes.map_err(FileError::new("read", path))?,
+        bytes => bytes?,
     };
     let damaged =
         |reason: &str| SealError::Damaged { path: path.to_owned(), reason: reason.into() };
@@ -125,6 +125,8 @@ pub fn read<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T, SealError
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn file() -> (tempfile::TempDir, PathBuf) {

@@ -13,19 +13,24 @@
 //! directory that is not a run is refused, so is a run of another experiment,
 //! and nothing is removed unless the user says so, and then only files with
 //! names that a store gives.
+//!
+//! Records carry their keys, so that a damaged or missing marker costs nothing:
+//! it is written anew if the records are of the experiment at hand.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
 use crate::atomic::{self, FileError};
-use crate::cell::{CHECKPOINT_EVERY, CHECKPOINTS, Cell, MODELS, Place, RECORDS};
+use crate::cell::{CHECKPOINT_EVERY, CHECKPOINTS, Cell, Entry, MODELS, Place, RECORDS, cell_name};
 use crate::sealed::{self, SealError, VERSION};
 use crate::times::Times;
 
@@ -83,6 +88,20 @@ pub enum StoreError {
         .0.display()
     )]
     InUse(PathBuf),
+    /// Cells are missing, and cannot be written.
+    #[error(
+        "{} is read-only, and {done} of {total} cells are done; choose another --out, or make it \
+         writable",
+        directory.display()
+    )]
+    ReadOnly {
+        /// The directory.
+        directory: PathBuf,
+        /// Cells with a record.
+        done: usize,
+        /// All cells.
+        total: usize,
+    },
     /// The operating system refused.
     #[error(transparent)]
     File(#[from] FileError),
@@ -100,8 +119,22 @@ enum Standing {
     New,
     /// The same experiment.
     Same,
+    /// The same experiment, as the records tell; the marker does not, for this reason.
+    Unmarked(SealError),
     /// A run that shall be replaced.
     Stale { damaged: bool },
+}
+
+/// What records without a marker tell.
+enum Remains {
+    /// There are none, and nothing else that a store leaves.
+    Nothing,
+    /// One at least is of this experiment.
+    Ours,
+    /// None can be read, or there are only checkpoints.
+    Unknown,
+    /// They are of another one, which differs in this.
+    Others(Vec<String>),
 }
 
 /// A run directory, locked until this is dropped or the program ends, however it ends.
@@ -111,6 +144,8 @@ pub struct Store {
     pub(crate) kind: String,
     pub(crate) every: Duration,
     pub(crate) times: Times,
+    /// What the user should know, until it is said.
+    notices: Mutex<Vec<String>>,
     _lock: Lock,
 }
 
@@ -132,6 +167,7 @@ impl Store {
         let standing = inspect(directory, kind, config, fresh)?;
 
         let marker = directory.join(MARKER);
+        let mut notices = Vec::new();
         atomic::sweep(directory)?;
         for folder in FOLDERS {
             atomic::sweep(&directory.join(folder))?;
@@ -147,6 +183,14 @@ impl Store {
                 atomic::copy_aside(&marker)?;
             }
         }
+        if let Standing::Unmarked(reason) = &standing {
+            let mut text = reason.to_string();
+            if marker.exists() {
+                let aside = atomic::set_aside(&marker)?;
+                text += &format!("; it is kept as {}", aside.display());
+            }
+            notices.push(format!("{text}; it is written anew, and the records are used"));
+        }
         if !matches!(standing, Standing::Same) {
             let content = Marker { kind: kind.to_owned(), config: config.clone() };
             sealed::write(&marker, "experiment", &content)?;
@@ -160,6 +204,7 @@ impl Store {
             kind: kind.to_owned(),
             every: CHECKPOINT_EVERY,
             times: Times::open(&directory.join(TIMES))?,
+            notices: Mutex::new(notices),
             _lock: lock,
         })
     }
@@ -173,6 +218,11 @@ impl Store {
     /// The directory as given.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// What the user should know and has not been told.
+    pub(crate) fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// How long a cell with a record took, all its parts together if it was interrupted.
@@ -195,6 +245,11 @@ impl Store {
     }
 }
 
+/// Whether a directory is there in which no file can be made.
+pub fn is_read_only(directory: &Path) -> bool {
+    directory.is_dir() && atomic::is_read_only(directory)
+}
+
 /// Refuses a directory in which the run cannot be, as [`Store::open`] does, and changes nothing.
 /// Says whether records in it may be used.
 pub(crate) fn usable(
@@ -203,7 +258,8 @@ pub(crate) fn usable(
     config: &Value,
     fresh: bool,
 ) -> Result<bool, StoreError> {
-    Ok(matches!(inspect(directory, kind, config, fresh)?, Standing::Same))
+    let standing = inspect(directory, kind, config, fresh)?;
+    Ok(matches!(standing, Standing::Same | Standing::Unmarked(_)))
 }
 
 fn inspect(
@@ -221,23 +277,46 @@ fn inspect(
         }
     }
     match sealed::read::<Marker>(&directory.join(MARKER), "experiment") {
-        Err(SealError::Missing(_)) => {
-            // A program that was killed while it began a run has left nothing but these.
-            let ours =
-                |name: &str| name == LOCK || name.starts_with(MARKER) || atomic::is_temporary(name);
-            if atomic::names(directory)?.iter().all(|name| name.to_str().is_some_and(ours)) {
-                Ok(Standing::New)
-            } else {
-                Err(StoreError::NotARun(directory.to_owned()))
+        Err(missing @ SealError::Missing(_)) => match remains(directory, kind, config)? {
+            Remains::Ours | Remains::Unknown | Remains::Others(_) if fresh => {
+                Ok(Standing::Stale { damaged: false })
             }
-        }
+            Remains::Ours | Remains::Unknown => Ok(Standing::Unmarked(missing)),
+            Remains::Others(differences) => {
+                Err(StoreError::Different { directory: directory.to_owned(), differences })
+            }
+            Remains::Nothing => {
+                // A program that was killed while it began a run has left nothing but these.
+                let ours = |name: &str| {
+                    name == LOCK || name.starts_with(MARKER) || atomic::is_temporary(name)
+                };
+                if atomic::names(directory)?.iter().all(|name| name.to_str().is_some_and(ours)) {
+                    Ok(Standing::New)
+                } else {
+                    Err(StoreError::NotARun(directory.to_owned()))
+                }
+            }
+        },
         Err(SealError::File(error)) => Err(error.into()),
         Ok(_) | Err(SealError::Version { .. }) if fresh => Ok(Standing::Stale { damaged: false }),
         Err(_) if fresh => Ok(Standing::Stale { damaged: true }),
-        Err(SealError::Version { found, .. }) => {
-            Err(StoreError::Version { directory: directory.to_owned(), found })
-        }
-        Err(reason) => Err(StoreError::Damaged { reason }),
+        Err(reason @ SealError::Version { found, .. }) => match remains(directory, kind, config)? {
+            // A newer program has written newer records: here a digit of the marker is wrong.
+            Remains::Ours => Ok(Standing::Unmarked(reason)),
+            Remains::Others(differences) => {
+                Err(StoreError::Different { directory: directory.to_owned(), differences })
+            }
+            Remains::Unknown | Remains::Nothing => {
+                Err(StoreError::Version { directory: directory.to_owned(), found })
+            }
+        },
+        Err(reason) => match remains(directory, kind, config)? {
+            Remains::Ours | Remains::Unknown => Ok(Standing::Unmarked(reason)),
+            Remains::Others(differences) => {
+                Err(StoreError::Different { directory: directory.to_owned(), differences })
+            }
+            Remains::Nothing => Err(StoreError::Damaged { reason }),
+        },
         Ok(marker) => {
             let differences = differences(&marker, kind, config);
             if differences.is_empty() {
@@ -249,6 +328,69 @@ fn inspect(
     }
 }
 
+/// What a directory whose marker cannot be read tells by its records: they carry their keys.
+fn remains(directory: &Path, kind: &str, config: &Value) -> Result<Remains, FileError> {
+    let entries = |folder: &str| -> Result<Vec<String>, FileError> {
+        let names = atomic::names(&directory.join(folder))?;
+        Ok(names.into_iter().filter_map(|n| n.into_string().ok()).filter(|n| is_entry(n)).collect())
+    };
+    let records = entries(RECORDS)?;
+    if records.is_empty() && entries(CHECKPOINTS)?.is_empty() {
+        return Ok(Remains::Nothing);
+    }
+    let mut others = None;
+    for name in records.iter().filter(|name| name.ends_with(".json")) {
+        let path = directory.join(RECORDS).join(name);
+        let Ok(entry) = sealed::read::<Entry<Value, IgnoredAny>>(&path, "record") else { continue };
+        if name.strip_suffix(".json") != Some(&cell_name(kind, &entry.key)) {
+            others.get_or_insert(vec![format!("kind: there another, here {kind}")]);
+            continue;
+        }
+        match conflicts(&entry.key, config) {
+            None => return Ok(Remains::Ours),
+            Some(differences) => {
+                others.get_or_insert(differences);
+            }
+        }
+    }
+    Ok(others.map_or(Remains::Unknown, Remains::Others))
+}
+
+/// In what a cell differs from those that a configuration has. A key holds objects of the
+/// configuration of its run, and values of its own; lists among these are not compared.
+fn conflicts(key: &Value, config: &Value) -> Option<Vec<String>> {
+    let (key, shared) = (key.as_object()?, config.as_object()?);
+    let mut pieces = Vec::new();
+    collect_objects(config, &mut pieces);
+    for (name, value) in key {
+        let is_there = if value.is_object() {
+            pieces.is_empty() || pieces.contains(&value)
+        } else {
+            value.is_array() || shared.get(name).is_none_or(|other| other == value)
+        };
+        if is_there {
+            continue;
+        }
+        let here = shared.get(name).or(pieces.first().copied()).unwrap_or(config);
+        let (mut old, mut new) = (BTreeMap::new(), BTreeMap::new());
+        flatten(name, value, &mut old);
+        flatten(name, here, &mut new);
+        return Some(differing(&old, &new));
+    }
+    None
+}
+
+/// All objects inside a value, the outermost first; not the value itself.
+fn collect_objects<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
+    let inner: Vec<&Value> = match value {
+        Value::Object(map) => map.values().collect(),
+        Value::Array(list) => list.iter().collect(),
+        _ => return,
+    };
+    found.extend(inner.iter().filter(|value| value.is_object()));
+    inner.into_iter().for_each(|value| collect_objects(value, found));
+}
+
 /// The right to work in a directory. The operating system releases the lock of a program that is
 /// killed; a file that merely exists would have to be removed by hand.
 #[derive(Debug)]
@@ -257,6 +399,7 @@ struct Lock(File);
 impl Lock {
     fn acquire(directory: &Path) -> Result<Self, StoreError> {
         let path = directory.join(LOCK);
+        atomic::check_target(&path)?;
         let file = OpenOptions::new()
             .write(true)
             .create(true)
@@ -296,6 +439,11 @@ fn differences(there: &Marker, kind: &str, config: &Value) -> Vec<String> {
     let (mut old, mut new) = (BTreeMap::new(), BTreeMap::new());
     flatten("", &there.config, &mut old);
     flatten("", config, &mut new);
+    differing(&old, &new)
+}
+
+/// The leaves in which two configurations differ, in words.
+fn differing(old: &BTreeMap<String, &Value>, new: &BTreeMap<String, &Value>) -> Vec<String> {
     let show = |value: Option<&&Value>| value.map_or("nothing".into(), |value| value.to_string());
     let mut keys: Vec<&String> = old.keys().chain(new.keys()).collect();
     keys.sort();

@@ -5,12 +5,14 @@
 //! byte.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::atomic::FileError;
+use remanent_data::files;
+
+use crate::atomic::{self, FileError};
 
 /// What a cell took.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +33,8 @@ pub(crate) struct Times {
 impl Times {
     /// Opens the file, or creates it with its head line.
     pub(crate) fn open(path: &Path) -> Result<Self, FileError> {
+        // What is appended must not go elsewhere by a link.
+        atomic::check_target(path)?;
         let text = text(path)?;
         let seconds = parse(&text);
         let write = || {
@@ -71,9 +75,9 @@ pub(crate) fn read(path: &Path) -> Result<HashMap<String, Time>, FileError> {
 }
 
 fn text(path: &Path) -> Result<String, FileError> {
-    match fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        bytes => Ok(String::from_utf8_lossy(&bytes.map_err(FileError::new("read", path))?).into()),
+    match files::read_whole(path) {
+        Err(error) if error.cause.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        bytes => Ok(String::from_utf8_lossy(&bytes?).into()),
     }
 }
 
@@ -84,14 +88,21 @@ fn parse(text: &str) -> HashMap<String, Time> {
         .filter_map(|(hash, times)| {
             // Files of earlier versions have one number.
             let (seconds, steps) = times.split_once(',').unwrap_or((times, ""));
-            let steps = if steps.is_empty() { None } else { Some(steps.parse().ok()?) };
-            Some((hash.to_owned(), Time { seconds: seconds.parse().ok()?, steps }))
+            let steps = if steps.is_empty() { None } else { Some(time(steps)?) };
+            Some((hash.to_owned(), Time { seconds: time(seconds)?, steps }))
         })
         .collect()
 }
 
+/// A number of seconds. Rust reads `NaN`, `inf` and `-1` as numbers as well; no cell takes that long.
+fn time(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -115,5 +126,24 @@ mod tests {
         assert_eq!(seconds.len(), 2);
         assert_eq!((seconds["a"].seconds, seconds["c"].seconds), (2.5, 3.0));
         assert_eq!(parse("d,4.5\n")["d"], Time { seconds: 4.5, steps: None });
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_symbolic_link_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (target, link) = (directory.path().join("diary"), directory.path().join("times.csv"));
+        fs::write(&target, "mine").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        let message = Times::open(&link).unwrap_err().to_string();
+        assert!(message.contains("times.csv: it is a symbolic link"), "{message}");
+        assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
+    }
+
+    #[test]
+    fn what_is_no_time_is_not_read() {
+        for times in ["NaN", "inf", "-1", "1e999", "1,NaN", "1,-2", "1,2,3", ""] {
+            assert_eq!(parse(&format!("d,{times}\n")).get("d"), None, "{times}");
+        }
     }
 }

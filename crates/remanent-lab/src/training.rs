@@ -19,12 +19,13 @@ mod tables;
 
 pub use arrays::{events, results_npz};
 pub use cell::Trial;
-pub use config::{KEYS, Training, TrainingError};
+pub use config::{KEYS, Training, TrainingError, unused_of_preset};
 pub use figures::figure;
 pub(crate) use figures::mark_switches;
 pub use found::{FoundCase, FoundTrial, found_cases};
 pub use history::{EpochRow, PhaseEnd, TrialRecord};
-pub use material::{Material, MaterialError};
+pub use material::{Material, MaterialError, digests};
 pub use presets::{PRESETS, Preset};
 pub use summary::{EpochSummary, Mean, PredictorSummary, TrainingSummary, summarise};
+pub(crate) use summary::{accuracies, forgetting, plasticity};
 pub use tables::{accuracy_table, epoch_table, matrix_table, summary_table};

@@ -1,5 +1,6 @@
 //! Reading typed values out of a configuration's table, with errors that name the key.
 
+use remanent_math::range;
 use thiserror::Error;
 use toml::{Table, Value};
 
@@ -17,7 +18,19 @@ pub struct ValueError {
 impl ValueError {
     /// A value that is not what it must be.
     pub fn new(key: &str, value: &Value, expected: impl Into<String>) -> Self {
-        Self { key: key.into(), value: value.to_string(), expected: expected.into() }
+        Self { key: key.into(), value: shown(value), expected: expected.into() }
+    }
+}
+
+/// A value as users write it: few digits, and a list of one as what is in it.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Array(list) if list.len() == 1 => shown(&list[0]),
+        Value::Array(list) if list.iter().all(|value| as_number(value).is_some()) => {
+            format!("[{}]", list.iter().map(shown).collect::<Vec<_>>().join(", "))
+        }
+        Value::Float(x) => range::shown(*x),
+        value => value.to_string(),
     }
 }
 
@@ -29,7 +42,7 @@ fn as_number(value: &Value) -> Option<f64> {
     }
 }
 
-fn as_count(value: &Value) -> Option<usize> {
+pub(crate) fn as_count(value: &Value) -> Option<usize> {
     match value {
         Value::Integer(x) => usize::try_from(*x).ok(),
         Value::Float(x) if x.fract() == 0.0 && (0.0..1e15).contains(x) => Some(*x as usize),
@@ -84,12 +97,12 @@ pub fn as_list(key: &str, value: &Value) -> Result<Vec<f64>, ValueError> {
 
 /// A whole number, not negative.
 pub fn count(table: &Table, key: &str) -> Result<Option<usize>, ValueError> {
-    read(table, key, "a whole number", as_count)
+    read(table, key, "a whole number, 0 or above", as_count)
 }
 
 /// A whole number or a list of such.
 pub fn counts(table: &Table, key: &str) -> Result<Option<Vec<usize>>, ValueError> {
-    read(table, key, "a whole number or a list of such", |value| each(value, as_count))
+    read(table, key, "a whole number, 0 or above, or a list of such", |value| each(value, as_count))
 }
 
 /// One of several words; a wrong one is told which is nearest.
@@ -146,6 +159,10 @@ mod tests {
         ] {
             assert!(found.to_string().starts_with("a = "), "{text}: {found}");
         }
+        let message = counts(&table("a = [-1.0]"), "a").unwrap_err().to_string();
+        assert!(message.starts_with("a = -1 cannot be used"), "{message}");
+        let message = counts(&table("a = [2, 1e-300]"), "a").unwrap_err().to_string();
+        assert!(message.starts_with("a = [2, 1e-300] cannot be used"), "{message}");
         let error = word(&table("a = 'boltzman'"), "a", &["sgd", "boltzmann"]).unwrap_err();
         assert!(error.to_string().contains("did you mean 'boltzmann'?"), "{error}");
     }

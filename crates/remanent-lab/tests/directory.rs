@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use common::{Ledger, config, files, list, open, toys};
-use remanent_lab::{Store, StoreError, Survey};
-use serde_json::json;
+use remanent_lab::{Cell, Context, RunError, Stopped, Store, StoreError, Survey};
+use serde_json::{Value, json};
 use tempfile::tempdir;
 
 fn refused(directory: &Path, fresh: bool) -> StoreError {
@@ -84,25 +84,83 @@ fn another_experiment_is_refused_with_the_differences() {
     assert_eq!(files(directory.path()), before);
 }
 
+type Damage = fn(&[u8]) -> Vec<u8>;
+
+const DAMAGES: [Damage; 5] = [
+    |bytes| String::from_utf8_lossy(bytes).replace("experiment 1 ", "experiment 0 ").into(),
+    |bytes| bytes[..bytes.len() / 2].to_vec(),
+    |bytes| String::from_utf8_lossy(bytes).replace("200", "201").into(),
+    |_| Vec::new(),
+    |_| b"{\"my own\": \"experiment\"}\n".to_vec(),
+];
+
+/// The records carry their keys: they are used, and the marker is written anew.
 #[test]
-fn a_damaged_marker_is_refused_and_kept_when_starting_anew() {
-    type Damage = fn(&[u8]) -> Vec<u8>;
-    let damages: [Damage; 4] = [
-        |bytes| bytes[..bytes.len() / 2].to_vec(),
-        |bytes| String::from_utf8_lossy(bytes).replace("200", "201").into(),
-        |_| Vec::new(),
-        |_| b"{\"my own\": \"experiment\"}\n".to_vec(),
-    ];
-    for damage in damages {
+fn a_damaged_or_missing_marker_costs_no_record() {
+    let unlink: Damage = |_| b"(removed)".to_vec();
+    for damage in DAMAGES.into_iter().chain([unlink]) {
+        let directory = tempdir().unwrap();
+        begin(directory.path());
+        let before = files(directory.path());
+        let marker = directory.path().join("experiment.json");
+        let whole = fs::read(&marker).unwrap();
+        let damaged = damage(&whole);
+        let removed = damaged == b"(removed)";
+        if removed {
+            fs::remove_file(&marker).unwrap();
+        } else {
+            fs::write(&marker, &damaged).unwrap();
+        }
+
+        // A run of another experiment is still refused, and nothing is changed.
+        let state = files(directory.path());
+        for (kind, other) in [("toy", json!({"steps": 7, "rate": 0.1})), ("other", config())] {
+            let error = Store::open(directory.path(), kind, &other, false).unwrap_err();
+            assert!(matches!(error, StoreError::Different { .. }), "{error}");
+        }
+        assert_eq!(files(directory.path()), state);
+
+        let ledger = Ledger::default();
+        let cells = toys(3, &ledger);
+        let survey = Store::survey(directory.path(), "toy", &config(), false, &cells).unwrap();
+        assert_eq!(survey.missing, [2]);
+        open(directory.path()).run(&cells, &ledger, &ledger.interrupt).unwrap();
+        assert_eq!(ledger.runs(), 1);
+        let notices = ledger.notices();
+        assert_eq!(notices.len(), 1, "{notices:?}");
+        assert!(notices[0].contains("the records are used"), "{notices:?}");
+        assert_eq!(fs::read(&marker).unwrap(), whole);
+        let aside = directory.path().join("experiment.json.damaged");
+        if removed {
+            assert!(!aside.exists());
+        } else {
+            assert_eq!(fs::read(aside).unwrap(), damaged);
+        }
+        let after = files(directory.path());
+        assert!(before.iter().all(|file| after.contains(file)));
+
+        open(directory.path()).run(&toys(3, &ledger), &ledger, &ledger.interrupt).unwrap();
+        assert_eq!((ledger.runs(), ledger.notices().len()), (1, 1));
+    }
+}
+
+#[test]
+fn a_marker_of_something_else_is_refused() {
+    let directory = tempdir().unwrap();
+    fs::write(directory.path().join("experiment.json"), "{\"my own\": 1}\n").unwrap();
+    let error = refused(directory.path(), false);
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    assert!(error.to_string().contains("--fresh"), "{error}");
+}
+
+#[test]
+fn a_damaged_marker_is_kept_when_starting_anew() {
+    for damage in &DAMAGES[1..] {
         let directory = tempdir().unwrap();
         begin(directory.path());
         let marker = directory.path().join("experiment.json");
         let damaged = damage(&fs::read(&marker).unwrap());
         fs::write(&marker, &damaged).unwrap();
-        let error = refused(directory.path(), false);
-        assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
-        assert!(error.to_string().contains("--fresh"), "{error}");
-
         drop(Store::open(directory.path(), "toy", &config(), true).unwrap());
         assert!(list(&directory.path().join("records")).is_empty());
         let kept = directory.path().join("experiment.json.damaged");
@@ -115,9 +173,14 @@ fn a_damaged_marker_is_refused_and_kept_when_starting_anew() {
 fn a_run_of_a_newer_program_is_refused() {
     let directory = tempdir().unwrap();
     begin(directory.path());
-    let marker = directory.path().join("experiment.json");
-    let text = fs::read_to_string(&marker).unwrap();
-    fs::write(&marker, text.replace("experiment 1 ", "experiment 9 ")).unwrap();
+    let newer = |path: &Path, what: &str| {
+        let text = fs::read_to_string(path).unwrap();
+        fs::write(path, text.replace(&format!("{what} 1 "), &format!("{what} 9 "))).unwrap();
+    };
+    newer(&directory.path().join("experiment.json"), "experiment");
+    for record in list(&directory.path().join("records")) {
+        newer(&record, "record");
+    }
     let error = refused(directory.path(), false);
     assert!(matches!(error, StoreError::Version { found: 9, .. }), "{error}");
     assert!(error.to_string().contains("format 9"), "{error}");
@@ -204,4 +267,76 @@ fn a_survey_counts_and_changes_nothing() {
     let fresh = Store::survey(&run, "toy", &config(), true, &twice).unwrap();
     assert_eq!((fresh.missing.len(), fresh.seconds.len()), (4, 8));
     assert_eq!(ledger.runs(), 0);
+}
+
+/// As a run in a directory that cannot be written: what is done is read, and nothing is changed.
+#[test]
+fn a_finished_run_is_read_without_a_lock() {
+    let directory = tempdir().unwrap();
+    let path = directory.path();
+    let ledger = Ledger::default();
+    let store = open(path);
+    let records = store.run(&toys(3, &ledger), &ledger, &ledger.interrupt).unwrap();
+    let before = files(path);
+    let recall = |seeds| Store::recall(path, "toy", &config(), &toys(seeds, &ledger));
+    let found = recall(3).unwrap();
+    assert_eq!(found.records, records);
+    assert!(found.seconds.iter().all(Option::is_some));
+    assert_eq!(found.models.len(), 3);
+    let error = recall(4).unwrap_err();
+    assert!(matches!(error, StoreError::ReadOnly { done: 3, total: 4, .. }), "{error}");
+    assert!(error.to_string().contains("is read-only, and 3 of 4 cells are done"), "{error}");
+    assert_eq!(files(path), before);
+    drop(store);
+    assert!(!remanent_lab::is_read_only(path));
+}
+
+/// A cell that nobody has the memory for.
+struct Vast;
+
+impl Cell for Vast {
+    type Record = u8;
+
+    fn key(&self) -> Value {
+        json!("vast")
+    }
+
+    fn work(&self) -> u64 {
+        1
+    }
+
+    fn memory(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn run(&self, _context: &mut Context<'_>) -> Result<u8, Stopped> {
+        unreachable!("it is refused before it starts")
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_cell_that_needs_more_memory_than_there_is_does_not_start() {
+    let directory = tempdir().unwrap();
+    let ledger = Ledger::default();
+    let store = Store::open(directory.path(), "toy", &config(), false).unwrap();
+    let error = store.run(&[Vast], &ledger, &ledger.interrupt).unwrap_err();
+    assert!(matches!(error, RunError::Memory { needed: u64::MAX, cells: 1, .. }), "{error}");
+    assert!(error.to_string().contains("needed for one cell, and"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_lock_and_the_times_are_no_links() {
+    for name in ["lock", "times.csv"] {
+        let directory = tempdir().unwrap();
+        let elsewhere = tempdir().unwrap();
+        drop(open(directory.path()));
+        let (path, target) = (directory.path().join(name), elsewhere.path().join("target"));
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        let error = Store::open(directory.path(), "toy", &config(), false).unwrap_err();
+        assert!(error.to_string().contains("symbolic link"), "{error}");
+        assert!(!target.exists());
+    }
 }

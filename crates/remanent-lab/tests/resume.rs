@@ -27,13 +27,17 @@ fn interrupted_and_resumed_equals_uninterrupted() {
     let expected = undisturbed(5, whole.path());
 
     // Interrupted again and again, at places that have nothing to do with one another.
-    let (mut steps, mut interruptions) = (0, 0);
+    let (mut steps, mut interruptions, mut continued) = (0, 0, 0);
     let records = loop {
         let ledger = Ledger::stop_at(137);
+        let checkpoints = parts.path().join("checkpoints");
+        let waiting = if checkpoints.exists() { list(&checkpoints).len() as u64 } else { 0 };
         let store = open(parts.path()).checkpoint_every(Duration::from_millis(1));
         let result = store.run(&toys(5, &ledger), &ledger, &ledger.interrupt);
         steps += ledger.steps();
         assert_eq!(ledger.notices(), [""; 0]);
+        assert!(ledger.continued() <= waiting, "{} of {waiting}", ledger.continued());
+        continued += ledger.continued();
         match result {
             Ok(records) => {
                 assert_eq!(ledger.units.load(Ordering::SeqCst), 5 * STEPS);
@@ -50,6 +54,7 @@ fn interrupted_and_resumed_equals_uninterrupted() {
     };
     assert_eq!(records, expected);
     assert!(interruptions >= 5, "{interruptions}");
+    assert!(continued >= interruptions, "{continued} of {interruptions}");
     // An interrupt is noticed before the next step, so that no step is done twice.
     assert_eq!(steps, 5 * STEPS);
     assert_eq!(files(whole.path()), files(parts.path()));
@@ -125,7 +130,17 @@ fn killed_and_resumed_equals_uninterrupted() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(matches!(in_use, Err(StoreError::InUse(_))), "{in_use:?}");
-    assert!(!list(&run.join("records")).is_empty());
+    let done = list(&run.join("records"));
+    assert!(!done.is_empty());
+    // A program that is killed between a record and the end of its checkpoint leaves both.
+    let checkpoints = list(&run.join("checkpoints"));
+    let stems: Vec<_> = done.iter().filter_map(|path| path.file_stem()).collect();
+    let saved = |path: &&PathBuf| {
+        path.extension().is_some_and(|end| end == "json")
+            && path.file_stem().is_some_and(|stem| !stems.contains(&stem))
+    };
+    let saved = checkpoints.iter().filter(saved).count() as u64;
+    assert!(saved >= 1, "{checkpoints:?}");
     fs::write(run.join("checkpoints/.remanent-half.tmp"), "half").unwrap();
 
     let ledger = Ledger::default();
@@ -133,6 +148,7 @@ fn killed_and_resumed_equals_uninterrupted() {
     assert_eq!(records, expected);
     assert_eq!(ledger.notices(), [""; 0]);
     assert!((1..=3).contains(&ledger.runs()), "{}", ledger.runs());
+    assert_eq!(ledger.continued(), saved, "every checkpoint is continued from");
     // Each of its two threads has lost a step at most.
     assert!(ledger.steps() <= 4 * STEPS - 500 + 2, "{}", ledger.steps());
     assert_eq!(files(whole.path()), files(&run));

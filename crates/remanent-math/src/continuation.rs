@@ -268,7 +268,9 @@ impl Tracer {
                     if stop(&point) {
                         return (points, TraceEnd::Stopped);
                     }
-                    if evaluations <= 4 && turn < 0.5 * self.max_turn {
+                    if evaluations <= 3 && turn < 0.25 * self.max_turn {
+                        step = (step * 2.5).min(self.max_step);
+                    } else if evaluations <= 4 && turn < 0.5 * self.max_turn {
                         step = (step * 1.5).min(self.max_step);
                     } else if evaluations > 6 || turn > 0.8 * self.max_turn {
                         step = (step * 0.7).max(self.min_step);

@@ -43,6 +43,32 @@ pub fn exp(x: f64) -> f64 {
     if x < -708.0 { 0.0 } else { value }
 }
 
+/// e^x − 1, accurate where x is tiny; −1 below −708, and the value at 709 above it.
+#[inline(always)]
+pub fn exp_m1(x: f64) -> f64 {
+    let clamped = x.clamp(-708.0, 709.0);
+    let shifted = clamped * std::f64::consts::LOG2_E + ROUNDING_MAGIC;
+    let k = shifted - ROUNDING_MAGIC;
+    let r = (clamped - k * LN_2_HIGH) - k * LN_2_LOW;
+    let r2 = r * r;
+    // e^r − 1 by the series of `exp`, without its first term.
+    let even = r2
+        * (1.0 / 2.0
+            + r2 * (1.0 / 24.0
+                + r2 * (1.0 / 720.0
+                    + r2 * (1.0 / 40_320.0
+                        + r2 * (1.0 / 3_628_800.0 + r2 * (1.0 / 479_001_600.0))))));
+    let odd = r2
+        * (1.0 / 6.0
+            + r2 * (1.0 / 120.0
+                + r2 * (1.0 / 5_040.0
+                    + r2 * (1.0 / 362_880.0
+                        + r2 * (1.0 / 39_916_800.0 + r2 * (1.0 / 6_227_020_800.0))))));
+    let small = r + (even + r * odd);
+    let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(0x3ff0_0000_0000_0000));
+    small * power + (power - 1.0)
+}
+
 /// ln x for positive, normal x.
 #[inline(always)]
 pub fn ln(x: f64) -> f64 {
@@ -171,6 +197,19 @@ mod tests {
             assert!(relative(exp(x), x.exp()) < 5e-16 * (1.0 + x.abs() / 100.0), "{x}");
         }
         assert_eq!((exp(-1e5), exp(0.0)), (0.0, 1.0));
+    }
+
+    #[test]
+    fn exp_m1_matches_the_standard_library() {
+        for i in -4000_i32..4000 {
+            let x = f64::from(i) * 0.1 + 0.037;
+            assert!(relative(exp_m1(x), x.exp_m1()) < 5e-16 * (1.0 + x.abs() / 100.0), "{x}");
+            let tiny = 1.01_f64.powi(-(i.abs())) * f64::from(i.signum());
+            if tiny != 0.0 {
+                assert!(relative(exp_m1(tiny), tiny.exp_m1()) < 5e-16, "{tiny}");
+            }
+        }
+        assert_eq!((exp_m1(-1e5), exp_m1(0.0)), (-1.0, 0.0));
     }
 
     #[test]

@@ -5,11 +5,11 @@
 //! smooth on the scale of one step. Here the variable is
 //!
 //! ```text
-//! t(x) = x / spacing + Σ_i asinh((x − c_i) / s_i) / step
+//! t(x) = x / spacing + Σ_i f_i asinh((x − c_i) / s_i) / step
 //! ```
 //!
 //! a monotone function: far from the clusters the nodes are `spacing` apart,
-//! near a cluster c_i they are about `step · s_i` apart, and between the two
+//! near a cluster c_i they are about `step · s_i / f_i` apart, and between the two
 //! the distance grows in proportion to |x − c_i|. Refining a grid means
 //! dividing `spacing` and `step` by the same factor.
 
@@ -22,8 +22,10 @@ use crate::elementary;
 pub struct Cluster {
     /// Where it is.
     pub centre: f64,
-    /// On what scale the integrand changes there.
+    /// How far it extends.
     pub scale: f64,
+    /// How many times denser than usual its nodes are: `step · scale / strength` apart.
+    pub strength: f64,
 }
 
 /// A quadrature rule: ∫ f ≈ Σ weights · f(x).
@@ -52,14 +54,15 @@ impl Spread<'_> {
         let clustered: f64 = self
             .clusters
             .iter()
-            .map(|c| 1.0 / ((x - c.centre) * (x - c.centre) + c.scale * c.scale).sqrt())
+            .map(|c| c.strength / ((x - c.centre) * (x - c.centre) + c.scale * c.scale).sqrt())
             .sum();
         1.0 / self.spacing + clustered / self.step
     }
 
     /// t(x).
     fn coordinate(&self, x: f64) -> f64 {
-        let clustered: f64 = self.clusters.iter().map(|c| ((x - c.centre) / c.scale).asinh()).sum();
+        let clustered: f64 =
+            self.clusters.iter().map(|c| c.strength * ((x - c.centre) / c.scale).asinh()).sum();
         x / self.spacing + clustered / self.step
     }
 
@@ -102,7 +105,7 @@ fn refine(
             weights[i] = 1.0 / spacing;
         }
         for c in clusters {
-            let (inverse_scale, inverse_step) = (1.0 / c.scale, 1.0 / step);
+            let (inverse_scale, inverse_step) = (1.0 / c.scale, c.strength / step);
             for i in 0..x.len() {
                 let u = (x[i] - c.centre) * inverse_scale;
                 let root = (u * u + 1.0).sqrt();
@@ -123,7 +126,10 @@ mod tests {
 
     #[test]
     fn nodes_lie_at_equal_steps_of_the_coordinate() {
-        let clusters = [Cluster { centre: 0.0, scale: 1.0 }, Cluster { centre: 52.0, scale: 7.0 }];
+        let clusters = [
+            Cluster { centre: 0.0, scale: 1.0, strength: 1.0 },
+            Cluster { centre: 52.0, scale: 7.0, strength: 1.0 },
+        ];
         let spread = Spread { spacing: 20.0, step: 0.4, clusters: &clusters };
         let nodes = spread.nodes(-150.0, 480.0);
         let t: Vec<f64> = nodes.x.iter().map(|x| spread.coordinate(*x)).collect();
@@ -147,7 +153,7 @@ mod tests {
     fn a_narrow_switch_inside_a_wide_gaussian_is_resolved() {
         // ∫ Dx sech²(x / s) with s = 1e-3, against a grid ten times finer.
         let f = |x: f64| (-0.5 * x * x).exp() / (x * 1e3).cosh().powi(2);
-        let clusters = [Cluster { centre: 0.0, scale: 1e-3 }];
+        let clusters = [Cluster { centre: 0.0, scale: 1e-3, strength: 1.0 }];
         let coarse = Spread { spacing: 0.6, step: 0.14, clusters: &clusters };
         let fine = Spread { spacing: 0.06, step: 0.014, clusters: &clusters };
         let (a, b) = (integrate(&coarse, -9.5, 9.5, f), integrate(&fine, -9.5, 9.5, f));

@@ -212,14 +212,21 @@ impl Parameters {
         if self.weights() == Weights::Field {
             self.beta.check(tasks, epochs)?;
         }
-        if self.meta.len() != 1 && self.meta.len() != tasks {
-            let given = self.meta.len();
-            return Err(ParameterError::Other(format!(
-                "meta has {given} values, but {tasks} tasks need one or {tasks}"
-            )));
-        }
-        for &m in &self.meta {
-            factor("meta", m)?;
+        if self.learner == Learner::Metaplasticity {
+            if self.meta.len() != 1 && self.meta.len() != tasks {
+                let given = self.meta.len();
+                let needed = if tasks == 1 {
+                    "one task needs one".into()
+                } else {
+                    format!("{tasks} tasks need one or {tasks}")
+                };
+                return Err(ParameterError::Other(format!(
+                    "meta has {given} values, but {needed}"
+                )));
+            }
+            for &m in &self.meta {
+                factor("meta", m)?;
+            }
         }
         if self.normalisation == Normalisation::Batch && self.batch == 1 {
             let text = "batch normalisation needs a batch of at least 2; choose layer or none";

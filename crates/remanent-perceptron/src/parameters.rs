@@ -1,5 +1,6 @@
 //! What a user may ask for: unchecked parameters, and the checks they must pass.
 
+use remanent_math::range::shown;
 pub use remanent_math::range::{OutOfRange, within};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -11,7 +12,10 @@ pub enum ParameterError {
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
     /// A list of the wrong length.
-    #[error("{name} has {given} values, but {tasks} tasks need {expected}")]
+    #[error(
+        "{name} has {given} values, but {} {expected}",
+        if *tasks == 1 { "one task needs".into() } else { format!("{tasks} tasks need") }
+    )]
     WrongLength {
         /// The parameter.
         name: &'static str,
@@ -24,8 +28,9 @@ pub enum ParameterError {
     },
     /// α N rounds to nothing.
     #[error(
-        "alpha = {alpha} with n = {n} gives no pattern: alpha times n must be at least 0.5; \
-         take a larger alpha or n"
+        "alpha = {} with n = {n} gives no pattern: alpha times n must be at least 0.5; \
+         take a larger alpha or n",
+        shown(*alpha)
     )]
     NoPattern {
         /// α.

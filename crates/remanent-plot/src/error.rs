@@ -45,9 +45,34 @@ pub enum PlotError {
         /// The path as given.
         path: PathBuf,
     },
+    /// Something is there that is no regular file: a device, a pipe, a symbolic link.
+    #[error("{} is {what}: figures are written to regular files only", path.display())]
+    NotRegular {
+        /// The path as given.
+        path: PathBuf,
+        /// What is there.
+        what: &'static str,
+    },
+    /// A file is there that is no picture.
+    #[error(
+        "{} is there already and is no SVG or PNG picture; choose another name, or remove it",
+        path.display()
+    )]
+    NotAPicture {
+        /// The path as given.
+        path: PathBuf,
+    },
     /// The operating system refused.
     #[error("cannot write {}: {source}", path.display())]
     Write {
+        /// The path as given.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The operating system refused to read what is there.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
         /// The path as given.
         path: PathBuf,
         /// What the operating system said.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,6 +43,34 @@ pub fn check_writable(path: &Path) -> Result<(), PlotError> {
     Temporary::create(path).map(drop)
 }
 
+/// Whether a figure could be written at `path`: a file could, and what is there, if anything, is a
+/// picture or empty. What is no picture was hardly meant to be replaced by one.
+pub fn check_picture(path: &Path) -> Result<(), PlotError> {
+    check_writable(path)?;
+    let mut start = Vec::new();
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        file => file
+            .and_then(|file| file.take(SEEN).read_to_end(&mut start))
+            .map_err(|source| PlotError::Read { path: path.to_owned(), source })?,
+    };
+    if start.is_empty() || is_picture(&start) {
+        return Ok(());
+    }
+    Err(PlotError::NotAPicture { path: path.to_owned() })
+}
+
+/// Bytes of a file in which a picture must show itself.
+const SEEN: u64 = 4096;
+
+fn is_picture(start: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(start);
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let is_svg = text.starts_with("<svg")
+        || (text.starts_with("<?xml") || text.starts_with("<!")) && text.contains("<svg");
+    start.starts_with(b"\x89PNG\r\n\x1a\n") || is_svg
+}
+
 /// Writes a file so that it is there whole or not at all: to a temporary file
 /// in the same directory, which is then renamed.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), PlotError> {
@@ -65,6 +93,14 @@ impl Temporary {
     fn create(path: &Path) -> Result<Self, PlotError> {
         if path.is_dir() {
             return Err(PlotError::IsADirectory { path: path.to_owned() });
+        }
+        // A device or a pipe would be replaced by a file, and a link would be lost.
+        if let Ok(found) = fs::symlink_metadata(path)
+            && !found.is_file()
+        {
+            let what =
+                if found.is_symlink() { "a symbolic link" } else { "a device, a pipe or a socket" };
+            return Err(PlotError::NotRegular { path: path.to_owned(), what });
         }
         let Some(name) = path.file_name() else {
             let source = io::Error::new(io::ErrorKind::InvalidInput, "the path names no file");
@@ -137,5 +173,46 @@ mod tests {
             "{message}"
         );
         assert!(matches!(format("svg"), Err(PlotError::NoExtension { .. })));
+    }
+
+    #[test]
+    fn only_pictures_are_replaced() {
+        let directory = std::env::temp_dir().join(format!("remanent-plot-{}", process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let path = directory.join("a.svg");
+        check_picture(&path).unwrap();
+        for picture in [
+            &b""[..],
+            b"<svg xmlns=\"\">",
+            b"\xef\xbb\xbf<?xml version=\"1.0\"?>\n<svg>",
+            b"\x89PNG\r\n\x1a\n\0",
+        ] {
+            fs::write(&path, picture).unwrap();
+            check_picture(&path).unwrap();
+        }
+        for other in ["my thesis", "<?xml version=\"1.0\"?><book>", "PNG"] {
+            fs::write(&path, other).unwrap();
+            let error = check_picture(&path).unwrap_err();
+            assert!(matches!(error, PlotError::NotAPicture { .. }), "{error}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), other);
+        }
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_regular_file_is_not_replaced() {
+        let directory = std::env::temp_dir().join(format!("remanent-link-{}", process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let (file, link) = (directory.join("a.svg"), directory.join("link.svg"));
+        fs::write(&file, "<svg>").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        for path in [&link, Path::new("/dev/null")] {
+            for error in [check_writable(path).unwrap_err(), write_whole(path, b"x").unwrap_err()] {
+                assert!(matches!(error, PlotError::NotRegular { .. }), "{error}");
+            }
+        }
+        assert_eq!(fs::read_to_string(&file).unwrap(), "<svg>");
+        fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -11,42 +11,21 @@ use std::sync::OnceLock;
 use multiversion::multiversion;
 
 use crate::fields::{FieldGrid, Fields, Purpose};
+use crate::law::{NODES, Panel, Panels, coefficients};
 use crate::overlaps::Resolution;
 use crate::site::{Moments, Site};
 
-/// Distance of the nodes in θ. The density is analytic for |Im θ| < π/4, so the
-/// trapezoid rule is good to e^{−39} at this spacing.
-const SPACING: f64 = 0.125;
-/// The grid in θ reaches this far before it is trimmed.
+/// No θ lies beyond this.
 const FARTHEST: f64 = 45.0;
-/// Mass that may be cut off at either end.
-const TRIMMED: f64 = 1e-18;
-/// How many times the spacing may be halved.
-const LEVELS: usize = 8;
-
-/// A uniform grid in θ: the nodes (k − half) · spacing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ThetaGrid {
-    /// Distance of the nodes.
-    pub spacing: f64,
-    /// Number of nodes on either side of 0.
-    pub half: usize,
-}
-
-impl ThetaGrid {
-    fn thetas(self) -> impl Iterator<Item = f64> {
-        (0..=2 * self.half).map(move |k| (k as f64 - self.half as f64) * self.spacing)
-    }
-}
-
-/// A law of θ by its masses on a grid.
-#[derive(Clone, Debug)]
-pub struct Masses {
-    /// Where the masses are.
-    pub grid: ThetaGrid,
-    /// The masses.
-    pub total: Vec<f64>,
-}
+/// Panels with less than this fraction of the mass are left out.
+const TRIMMED: f64 = 1e-26;
+/// Length of a panel in units of the scale on which the density changes.
+const PANEL: f64 = 3.6;
+/// Panels on which the last coefficients of the density are larger than this
+/// fraction of its size are halved.
+const UNRESOLVED: f64 = 1e-11;
+/// How often.
+const HALVINGS: usize = 8;
 
 /// For every older task k: the law of θ restricted to W^k W^t = +1 and to −1.
 pub type JointMasses = Vec<[Vec<f64>; 2]>;
@@ -59,6 +38,8 @@ pub struct Posterior {
     /// Moments in each field, computed when a next task asks for them.
     moments: OnceLock<Vec<Moments>>,
     resolution: Resolution,
+    /// On what scale the law of the field changes.
+    smooth: f64,
     /// Probability of each field.
     total: Vec<f64>,
     /// The same jointly with W^k W^t = ±1 for every older task k.
@@ -69,99 +50,184 @@ impl Posterior {
     /// The law that a solved task leaves.
     pub fn new(site: Site, fields: &Fields, resolution: Resolution) -> Self {
         let grid = fields.grid(&site, Purpose::Densities, resolution);
-        let total = fields.probabilities(&grid, resolution);
-        let joint = match (fields.anchor, fields.mixing()) {
-            (None, _) => vec![],
-            (Some(_), Some(anchor)) => {
-                let level = anchor.level(fields.coupling, fields.deviation, resolution);
-                let law = |masses: &Vec<f64>| fields.mixed(&grid, masses, anchor.at(level).grid);
-                anchor.joint(level).iter().map(|pair| [law(&pair[0]), law(&pair[1])]).collect()
-            }
-            // The past is forgotten: only the teachers' own correlation is left.
-            (Some(anchor), None) => {
-                let scaled = |masses: &Vec<f64>| {
-                    let share: f64 = masses.iter().sum();
-                    total.iter().map(|p| p * share).collect::<Vec<f64>>()
-                };
-                anchor.joint(0).iter().map(|pair| [scaled(&pair[0]), scaled(&pair[1])]).collect()
-            }
-        };
-        Self { site, grid, moments: OnceLock::new(), resolution, total, joint }
+        let total = fields.probabilities(&grid, Purpose::Densities);
+        let joint = joint_laws(fields, &grid, &total);
+        let smooth = fields.smoothness();
+        Self { site, grid, moments: OnceLock::new(), resolution, smooth, total, joint }
     }
-
-    /// The densities of θ in each field, at one θ.
-    fn densities(&self, theta: f64, densities: &mut [f64]) {
-        let moments = self.moments.get_or_init(|| {
+    /// The moments in each field.
+    fn moments(&self) -> &[Moments] {
+        self.moments.get_or_init(|| {
             let mut moments = Vec::with_capacity(self.grid.fields.len());
             self.site.moments(&self.grid.fields, self.resolution.0, &mut moments);
             moments
-        });
-        self.site.density(theta, &self.grid.fields, moments, densities);
+        })
     }
 
-    /// ln(1 − p_t) for this task's own teacher, where 1 − p = 2 P(m W < 0), and
-    /// 1 − p_k for every older one.
-    pub fn flips(&self, fields: &Fields, resolution: Resolution) -> (f64, Vec<f64>) {
-        // In logarithms: far above the transition 1 − p is e^{−1000} and less.
-        let ln_law = |k: usize| match fields.mixing() {
-            None => self.grid.weights[k].ln() + fields.ln_gaussian(self.grid.fields[k]),
-            Some(_) => self.total[k].ln(),
-        };
-        let mut signs: Vec<(f64, f64)> = Vec::with_capacity(self.grid.fields.len());
-        let mut own = f64::NEG_INFINITY;
-        for chunk in self.grid.fields.chunks(32) {
-            let first = signs.len();
-            signs.extend(self.site.ln_sign_probabilities(chunk, resolution.0));
-            let terms = (first..signs.len()).map(|k| ln_law(k) + signs[k].0);
-            own = ln_sum_exp(terms.chain([own]));
-            // P(m < 0) falls with the field: from here on it adds nothing.
-            if chunk[0] > 0.0 && signs[first].0 < own - 60.0 {
-                signs.resize(self.grid.fields.len(), (f64::NEG_INFINITY, 0.0));
-                break;
+    /// Σ_B law(B) P(θ|B) at the nodes of a panel, for several laws.
+    fn at_nodes(&self, panel: &Panel, laws: &[&[f64]], densities: &mut [f64]) -> Vec<[f64; NODES]> {
+        let mut values = vec![[0.0; NODES]; laws.len()];
+        let fields = &self.grid.fields;
+        for (j, theta) in panel.thetas().into_iter().enumerate() {
+            let window = self.site.window(theta, fields, self.moments());
+            let densities = &mut densities[window.clone()];
+            let moments = &self.moments()[window.clone()];
+            self.site.density(theta, &fields[window.clone()], moments, densities);
+            for (values, law) in values.iter_mut().zip(laws) {
+                values[j] = dot(&law[window.clone()], densities);
             }
         }
-        let old = self.joint.iter().map(|[plus, minus]| {
-            let wrong = plus.iter().zip(minus).zip(&signs);
-            2.0 * wrong.map(|((p, m), s)| p * s.0.exp() + m * s.1.exp()).sum::<f64>()
-        });
-        (std::f64::consts::LN_2 + own, old.collect())
+        values
     }
 
-    /// Σ_B law(B) P(θ|B), times the spacing, on a grid, for several laws at once.
-    fn on_grid(&self, grid: ThetaGrid, laws: &[&[f64]]) -> Vec<Vec<f64>> {
-        let mut columns = vec![Vec::with_capacity(2 * grid.half + 1); laws.len()];
+    /// Intervals of |θ| outside of which there is nothing, in rising order.
+    fn intervals(&self) -> Vec<(f64, f64)> {
+        let mut spans: Vec<(f64, f64)> = Vec::with_capacity(self.grid.fields.len());
+        for (moments, p) in self.moments().iter().zip(&self.total) {
+            if *p < 1e-30 {
+                continue;
+            }
+            let (width, _) = self.site.scales(moments.reference);
+            // A narrow measure has the tails of a Gaussian, a wide one those of 1 − m².
+            let reach = if width > 0.1 { 21.0 } else { 10.0 * width };
+            let span = (moments.reference - reach, moments.reference + reach);
+            spans.push((span.0.max(0.0), span.1.min(FARTHEST)));
+        }
+        spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut intervals: Vec<(f64, f64)> = Vec::new();
+        for span in spans {
+            match intervals.last_mut() {
+                Some(last) if span.0 <= last.1 => last.1 = last.1.max(span.1),
+                _ => intervals.push(span),
+            }
+        }
+        intervals
+    }
+
+    /// On what scale the density of θ changes around θ ≥ 0: the site measure
+    /// is that wide, or the law of its field is that smooth.
+    fn scale(&self, theta: f64) -> f64 {
+        let (width, response) = self.site.scales(theta);
+        let moved = 0.7 * self.smooth * response;
+        (width * width + moved * moved).sqrt().min(0.5)
+    }
+
+    /// Panels that resolve the density on both sides of 0, in rising order,
+    /// each with its mirror image, and the values of each law at their nodes.
+    fn panels(&self, laws: &[&[f64]]) -> (Panels, Vec<Vec<f64>>) {
         let mut densities = vec![0.0; self.grid.fields.len()];
-        for theta in grid.thetas() {
-            self.densities(theta, &mut densities);
-            for (column, law) in columns.iter_mut().zip(laws) {
-                column.push(grid.spacing * dot(law, &densities));
+        // On the side of positive θ: the panel, and the values there and at its mirror image.
+        type Pair = (Panel, [Vec<[f64; NODES]>; 2]);
+        let mut pairs: Vec<Pair> = Vec::new();
+        let mut seen = 0.0_f64;
+        let refinement = self.resolution.0 / Resolution::STANDARD.0;
+        let farthest = self.moments().iter().zip(&self.total).filter(|(_, p)| **p > 1e-30);
+        let farthest = farthest.fold(0.0, |m, (moments, _)| f64::max(m, moments.reference));
+        for (start, end) in self.intervals() {
+            let mut from = start;
+            while from < end {
+                let near = self.scale(from);
+                let ahead = self.scale(from + PANEL * near / refinement);
+                let scale = near.min(ahead);
+                let to = (from + PANEL * scale / refinement).min(end);
+                let panel = Panel { middle: 0.5 * (from + to), half: 0.5 * (to - from), scale };
+                from = to;
+                let mut open = vec![(panel, 0, f64::INFINITY)];
+                let mut here = 0.0;
+                while let Some((panel, depth, before)) = open.pop() {
+                    let sides = [panel, panel.mirrored()]
+                        .map(|side| self.at_nodes(&side, laws, &mut densities));
+                    // The last coefficients relative to the size of the density.
+                    let rough = sides.iter().fold(0.0, |worst: f64, side| {
+                        let size = side[0].iter().fold(0.0, |m, v| f64::max(m, *v));
+                        let last = coefficients(&side[0]);
+                        let tail = last[NODES - 2..].iter().map(|c| c.abs()).sum::<f64>();
+                        let matters = size * panel.half > 1e-18 * seen.max(1e-3);
+                        if matters { worst.max(tail / size) } else { worst }
+                    });
+                    // Rounding does not become smaller on a shorter panel.
+                    if rough > UNRESOLVED && rough < 0.3 * before && depth < HALVINGS {
+                        let [low, high] = panel.halves();
+                        open.push((high, depth + 1, rough));
+                        open.push((low, depth + 1, rough));
+                        continue;
+                    }
+                    let weights = panel.weights();
+                    for side in &sides {
+                        here += side[0].iter().zip(&weights).map(|(v, w)| v * w).sum::<f64>();
+                    }
+                    pairs.push((panel, sides));
+                }
+                seen += here;
+                // Tails fall like e^{−2|θ|} at the slowest.
+                if from > farthest && seen > 0.3 && here < TRIMMED {
+                    break;
+                }
             }
         }
-        columns
+        let mut columns = vec![Vec::with_capacity(2 * NODES * pairs.len()); laws.len()];
+        let mirrored = pairs.iter().rev().map(|(panel, sides)| (panel.mirrored(), &sides[1]));
+        let straight = pairs.iter().map(|(panel, sides)| (*panel, &sides[0]));
+        let mut panels = Vec::with_capacity(2 * pairs.len());
+        for (panel, values) in mirrored.chain(straight) {
+            let weights = panel.weights();
+            for (column, values) in columns.iter_mut().zip(values) {
+                column.extend(values.iter().zip(&weights).map(|(v, w)| v * w));
+            }
+            panels.push(panel);
+        }
+        (Panels::new(panels), columns)
     }
+}
 
-    /// The extent beyond which no mass is left on either side. The grid is
-    /// symmetric, so that a change of sign maps it on itself.
-    fn extent(&self) -> f64 {
-        let step = 0.5;
-        let mut reached = 0.0;
-        let mut densities = vec![0.0; self.grid.fields.len()];
-        let mut mass = |theta: f64| {
-            self.densities(theta, &mut densities);
-            step * dot(&self.total, &densities)
-        };
-        let mut seen = 0.0;
-        while reached < FARTHEST {
-            reached += step;
-            let here = mass(reached) + mass(-reached);
-            seen += here;
-            // Tails fall like e^{−2|θ|} at the slowest.
-            if seen > 0.3 && here < TRIMMED {
-                break;
-            }
+/// The probability of each field jointly with W^k W^t = ±1 for every older task k.
+fn joint_laws(fields: &Fields, grid: &FieldGrid, total: &[f64]) -> JointMasses {
+    match (fields.anchor, fields.mixing()) {
+        (None, _) => vec![],
+        (Some(_), Some(anchor)) => {
+            let law =
+                |masses: &Vec<f64>| fields.mixed(grid, anchor.panels(), masses, Purpose::Signs);
+            anchor.joint().iter().map(|pair| [law(&pair[0]), law(&pair[1])]).collect()
         }
-        reached
+        // The past is forgotten: only the teachers' own correlation is left.
+        (Some(anchor), None) => {
+            let scaled = |masses: &Vec<f64>| {
+                let share: f64 = masses.iter().sum();
+                total.iter().map(|p| p * share).collect::<Vec<f64>>()
+            };
+            anchor.joint().iter().map(|pair| [scaled(&pair[0]), scaled(&pair[1])]).collect()
+        }
     }
+}
+
+/// ln(1 − p_t) for the teacher of a solved task, where 1 − p = 2 P(m W < 0), and
+/// 1 − p_k for every older one.
+pub fn flips(site: &Site, fields: &Fields, resolution: Resolution) -> (f64, Vec<f64>) {
+    let grid = fields.grid(site, Purpose::Signs, resolution);
+    let total = fields.probabilities(&grid, Purpose::Signs);
+    // In logarithms: far above the transition 1 − p is e^{−1000} and less.
+    let ln_law = |k: usize| match fields.mixing() {
+        None => grid.weights[k].ln() + fields.ln_gaussian(grid.fields[k]),
+        Some(_) => total[k].ln(),
+    };
+    let mut signs: Vec<(f64, f64)> = Vec::with_capacity(grid.fields.len());
+    let mut own = f64::NEG_INFINITY;
+    for chunk in grid.fields.chunks(32) {
+        let first = signs.len();
+        signs.extend(site.ln_sign_probabilities(chunk, resolution.0));
+        let terms = (first..signs.len()).map(|k| ln_law(k) + signs[k].0);
+        own = ln_sum_exp(terms.chain([own]));
+        // P(m < 0) falls with the field: from here on it adds nothing.
+        if chunk[0] > 0.0 && signs[first].0 < own - 60.0 {
+            signs.resize(grid.fields.len(), (f64::NEG_INFINITY, 0.0));
+            break;
+        }
+    }
+    let old = joint_laws(fields, &grid, &total).into_iter().map(|[plus, minus]| {
+        let wrong = plus.iter().zip(&minus).zip(&signs);
+        2.0 * wrong.map(|((p, m), s)| p * s.0.exp() + m * s.1.exp()).sum::<f64>()
+    });
+    (std::f64::consts::LN_2 + own, old.collect())
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
@@ -189,94 +255,78 @@ fn ln_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
 /// The law of θ̃ in the gauge of the task that comes next.
 #[derive(Debug)]
 pub struct Anchor {
-    posterior: Posterior,
-    r_0: f64,
-    extent: f64,
-    totals: [OnceLock<Masses>; LEVELS],
-    joints: [OnceLock<JointMasses>; LEVELS],
+    panels: Panels,
+    /// Masses at the nodes of the panels.
+    total: Vec<f64>,
+    /// The same as polynomials on the panels.
+    polynomials: OnceLock<Vec<[f64; NODES]>>,
+    /// The masses jointly with every older task, the one just ended included,
+    /// in the order of the tasks.
+    joint: JointMasses,
 }
 
 impl Anchor {
     /// What the next task sees, if its teacher has overlap `r_0` with the last one.
     pub fn new(posterior: Posterior, r_0: f64) -> Self {
-        let extent = posterior.extent();
-        Self { posterior, r_0, extent, totals: Default::default(), joints: Default::default() }
-    }
-
-    fn grid(&self, level: usize) -> ThetaGrid {
-        let spacing = SPACING / (1_u32 << level) as f64;
-        ThetaGrid { spacing, half: (self.extent / spacing).ceil() as usize }
-    }
-
-    /// Where the new teacher differs from the last, θ changes its sign.
-    fn mix(&self, stays: &[f64], flips: &[f64]) -> Vec<f64> {
-        let (same, other) = (0.5 * (1.0 + self.r_0), 0.5 * (1.0 - self.r_0));
-        stays.iter().zip(flips.iter().rev()).map(|(s, f)| same * s + other * f).collect()
-    }
-
-    /// The law at one level of refinement.
-    pub fn at(&self, level: usize) -> &Masses {
-        self.totals[level].get_or_init(|| {
-            let grid = self.grid(level);
-            let mut total = self.posterior.on_grid(grid, &[&self.posterior.total]).remove(0);
-            let norm: f64 = total.iter().sum();
-            total.iter_mut().for_each(|p| *p /= norm);
-            Masses { grid, total: self.mix(&total, &total) }
-        })
-    }
-
-    /// The same jointly with every older task, the one just ended included, in
-    /// the order of the tasks.
-    pub fn joint(&self, level: usize) -> &JointMasses {
-        self.joints[level].get_or_init(|| {
-            let posterior = &self.posterior;
-            let mut laws: Vec<&[f64]> = vec![&posterior.total];
-            for pair in &posterior.joint {
-                laws.push(&pair[0]);
-                laws.push(&pair[1]);
-            }
-            let mut columns = posterior.on_grid(self.grid(level), &laws);
-            let norm: f64 = columns[0].iter().sum();
-            columns.iter_mut().flatten().for_each(|p| *p /= norm);
-            let nothing = vec![0.0; columns[0].len()];
-            // A flip of the teacher changes the sign of W^k W^t as well.
-            let mut joint: JointMasses = columns[1..]
-                .chunks_exact(2)
-                .map(|c| [self.mix(&c[0], &c[1]), self.mix(&c[1], &c[0])])
-                .collect();
-            joint.push([self.mix(&columns[0], &nothing), self.mix(&nothing, &columns[0])]);
-            joint
-        })
-    }
-
-    /// The level of refinement at which sums over Gaussians of width
-    /// `deviation` at distances `coupling` · spacing are smooth.
-    pub fn level(&self, coupling: f64, deviation: f64, resolution: Resolution) -> usize {
-        let needed = coupling * SPACING * resolution.0 / (0.6 * deviation);
-        (needed.log2().ceil().max(0.0) as usize).min(LEVELS - 1)
+        let mut laws: Vec<&[f64]> = vec![&posterior.total];
+        for pair in &posterior.joint {
+            laws.push(&pair[0]);
+            laws.push(&pair[1]);
+        }
+        let (panels, mut columns) = posterior.panels(&laws);
+        let norm: f64 = columns[0].iter().sum();
+        columns.iter_mut().flatten().for_each(|p| *p /= norm);
+        // Where the new teacher differs from the last, θ changes its sign.
+        let (same, other) = (0.5 * (1.0 + r_0), 0.5 * (1.0 - r_0));
+        let mix = |stays: &[f64], flips: &[f64]| -> Vec<f64> {
+            stays.iter().zip(flips.iter().rev()).map(|(s, f)| same * s + other * f).collect()
+        };
+        let nothing = vec![0.0; columns[0].len()];
+        // A flip of the teacher changes the sign of W^k W^t as well.
+        let mut joint: JointMasses =
+            columns[1..].chunks_exact(2).map(|c| [mix(&c[0], &c[1]), mix(&c[1], &c[0])]).collect();
+        joint.push([mix(&columns[0], &nothing), mix(&nothing, &columns[0])]);
+        let total = mix(&columns[0], &columns[0]);
+        let kept: Vec<bool> =
+            total.chunks_exact(NODES).map(|m| m.iter().sum::<f64>() > TRIMMED).collect();
+        let keep = |masses: &[f64]| -> Vec<f64> {
+            let chunks = masses.chunks_exact(NODES).zip(&kept);
+            chunks.filter(|(_, kept)| **kept).flat_map(|(m, _)| m.iter().copied()).collect()
+        };
+        let chosen = panels.panels.iter().zip(&kept).filter(|(_, kept)| **kept);
+        Self {
+            panels: Panels::new(chosen.map(|(p, _)| *p).collect()),
+            total: keep(&total),
+            polynomials: OnceLock::new(),
+            joint: joint.iter().map(|pair| [keep(&pair[0]), keep(&pair[1])]).collect(),
+        }
     }
 
     /// Where the law has its mass.
-    pub fn support(&self) -> (f64, f64) {
-        let masses = self.at(0);
-        let empty = |tail: &mut dyn Iterator<Item = &f64>| {
-            let mut sum = 0.0;
-            let spent = tail.take_while(|p| {
-                sum += **p;
-                sum < 10.0 * TRIMMED
-            });
-            spent.count() as f64 * masses.grid.spacing
-        };
-        let edge = masses.grid.half as f64 * masses.grid.spacing;
-        let below = empty(&mut masses.total.iter());
-        let above = empty(&mut masses.total.iter().rev());
-        (below - edge, edge - above)
+    pub fn panels(&self) -> &Panels {
+        &self.panels
     }
 
-    /// E[½ ln((1 − m̃²)/4)], the constant of the KL divergence.
-    pub fn kl_constant(&self) -> f64 {
-        let masses = self.at(0);
-        let ln_2_cosh = |theta: f64| theta.abs() + (-2.0 * theta.abs()).exp().ln_1p();
-        masses.grid.thetas().zip(&masses.total).map(|(theta, p)| -p * ln_2_cosh(theta)).sum()
+    /// The masses at the nodes of the panels.
+    pub fn masses(&self) -> &[f64] {
+        &self.total
+    }
+
+    /// The density as a polynomial on each panel.
+    pub fn polynomials(&self) -> &[[f64; NODES]] {
+        self.polynomials.get_or_init(|| self.panels.densities(&self.total))
+    }
+
+    /// The masses jointly with every older task, the one just ended included,
+    /// in the order of the tasks.
+    pub fn joint(&self) -> &JointMasses {
+        &self.joint
+    }
+
+    /// E[½ ln((1 − m̃²)/4) + θ̃]: the constant of the KL divergence, and the mean of θ̃.
+    pub fn kl_constant_and_mean(&self) -> f64 {
+        // θ − ln(2 cosh θ) = −ln(1 + e^{−2θ}).
+        let rest = |theta: f64| (-2.0 * theta).max(0.0) + (-2.0 * theta.abs()).exp().ln_1p();
+        self.panels.thetas.iter().zip(&self.total).map(|(theta, p)| -p * rest(*theta)).sum()
     }
 }

@@ -2,7 +2,7 @@
 //! where they exchange stability, and where replica symmetry breaks.
 
 use rayon::prelude::*;
-use remanent_math::newton::{Outcome, Root};
+use remanent_math::newton::Outcome;
 use remanent_math::scalar;
 use serde::Serialize;
 
@@ -10,7 +10,8 @@ use crate::curve::{Branch, Curve, CurvePoint};
 use crate::overlaps::Resolution;
 use crate::parameters::ParameterError;
 use crate::single::SingleTask;
-use crate::solution::{Found, Solution, finish, roots_on};
+use crate::solution::{Solution, Termination, finish, roots_on};
+use crate::stage::{Stage, climb, conclude};
 use crate::task::{Task, from_coordinates};
 
 /// A fold (spinodal): the end of the poor or of the good branch.
@@ -124,16 +125,20 @@ fn stations(curve: &Curve) -> Vec<(Branch, CurvePoint)> {
     stations
 }
 
+/// A row of the curve. Its α is found together with its order parameters, so
+/// that its error is its distance from the curve, also at a fold.
 fn solution_at(task: &Task, p: &CurvePoint, branch: Branch, resolution: Resolution) -> Solution {
-    let x = [p.y[0], p.y[1], p.y[2]];
-    let residual = task
-        .residual(&x, p.y[3], resolution)
-        .map_or(f64::NAN, |r| remanent_math::linear::max_norm(&r));
-    let jacobian = std::array::from_fn(|i| std::array::from_fn(|j| p.jacobian[i][j]));
-    let outcome = if residual < 1e-9 { Outcome::Converged } else { Outcome::MaxIterations };
-    let root = Root { x, residual, jacobian, outcome };
-    let found = Found { branch, is_saddle: branch == Branch::Middle, root };
-    finish(task, p.y[3].exp(), &found, resolution).0
+    let none = || Solution::none(p.y[3].exp(), task.beta, branch, Termination::LeftDomain);
+    let mut point = *p;
+    let mut at = |level: usize| {
+        let (stage, near) = Stage::on_curve(task, &point, branch, resolution.level(level))?;
+        point = near;
+        Some(stage)
+    };
+    let Some(first) = at(0) else { return none() };
+    let mut stages = vec![first];
+    let estimate = climb(&mut stages, |_, level| at(level));
+    conclude(&stages, estimate)
 }
 
 /// The folds of a curve, by rising α.
@@ -180,7 +185,7 @@ pub fn crossing(curve: &Curve, resolution: Resolution) -> Option<Crossing> {
         .into_iter()
         .find(|m| gap(high - m).is_finite())?;
     let alpha = scalar::root(gap, low + margin, high - reach, 1e-10)?;
-    let at = |branch| on(alpha, branch).map(|f| finish(curve.task(), alpha, &f, resolution).0);
+    let at = |branch| on(alpha, branch).map(|f| finish(curve.task(), alpha, &f, resolution));
     let (poor, good) = (at(Branch::Poor)?, at(Branch::Good)?);
     Some(Crossing {
         alpha,

@@ -8,7 +8,7 @@
 
 use serde::Serialize;
 
-use crate::anchor::{Anchor, Posterior};
+use crate::anchor::Anchor;
 use crate::curve::Curve;
 use crate::overlaps::Resolution;
 use crate::parameters::{
@@ -16,7 +16,8 @@ use crate::parameters::{
     spread,
 };
 use crate::single::{asked, choose, why_none};
-use crate::solution::{Solution, finish, generalisation_error, roots};
+use crate::solution::{Found, Solution, Termination, generalisation_error, roots};
+use crate::stage::{Stage, climb, judged};
 use crate::task::Task;
 
 /// A chain as a user states it: lists of one value, or of one per task (per
@@ -52,6 +53,18 @@ pub struct Chain {
     resolution: Resolution,
 }
 
+/// A solved task from which the chain continues: its solution at every level of
+/// refinement that was needed, and what it leaves at each of them.
+struct Link {
+    stages: Vec<Stage>,
+    anchors: Vec<Anchor>,
+}
+
+/// What the last of some tasks leaves at a level of refinement.
+fn anchor_of(links: &[Link], level: usize) -> Option<&Anchor> {
+    links.last().map(|link| &link.anchors[level])
+}
+
 /// What the chain is after one of its tasks.
 #[derive(Clone, Debug, Serialize)]
 pub struct TaskResult {
@@ -76,7 +89,7 @@ pub struct ChainResult {
 }
 
 impl ChainResult {
-    /// Whether every task has a solution.
+    /// Whether every task has an accurate solution.
     pub fn is_converged(&self) -> bool {
         self.tasks.iter().all(|t| t.solution.is_converged())
     }
@@ -157,15 +170,11 @@ impl Chain {
     /// chain ends with the row that says so.
     pub fn solve(&self) -> ChainResult {
         let mut tasks: Vec<TaskResult> = Vec::with_capacity(self.tasks());
-        let mut anchor: Option<Anchor> = None;
+        let mut links: Vec<Link> = Vec::with_capacity(self.tasks());
         for t in 0..self.tasks() {
-            let (result, posterior) = self.solve_task(t, anchor.as_ref());
-            tasks.push(result);
-            match posterior {
-                Some(posterior) if t + 1 < self.tasks() => {
-                    anchor = Some(Anchor::new(posterior, self.r_0[t]));
-                }
-                _ => break,
+            tasks.push(self.solve_task(t, &mut links));
+            if links.len() <= t {
+                break;
             }
         }
         ChainResult { tasks }
@@ -182,39 +191,99 @@ impl Chain {
         Task { beta: self.beta[t], coupling, anchor, one_minus_q_star }
     }
 
-    fn solve_task(&self, t: usize, anchor: Option<&Anchor>) -> (TaskResult, Option<Posterior>) {
-        let task = self.task(t, anchor);
-        let (alpha, choice) = (self.alpha[t], self.choice[t]);
-        let curve = Curve::trace(task, alpha, self.resolution);
-        let found = curve.as_ref().map_or(vec![], |c| roots(c, alpha, self.resolution));
-        let chosen = curve.as_ref().and_then(|c| choose(c, &found, alpha, choice, self.resolution));
-        let other_solutions = found
-            .iter()
-            .filter(|f| chosen.is_none_or(|c| !std::ptr::eq(c, *f)))
-            .map(|f| finish(&task, alpha, f, self.resolution).0)
-            .filter(Solution::is_converged)
-            .collect();
-        let (solution, left) = match chosen {
-            Some(found) => finish(&task, alpha, found, self.resolution),
-            None => {
-                let why = curve.as_ref().map_or(crate::solution::Termination::LeftDomain, |c| {
-                    why_none(c, alpha, choice)
-                });
-                (Solution::none(alpha, task.beta, asked(choice), why), None)
+    /// Solves task `t` after the tasks before it, and adds the link from which the next continues.
+    fn solve_task(&self, t: usize, links: &mut Vec<Link>) -> TaskResult {
+        let (alpha, beta, choice) = (self.alpha[t], self.beta[t], self.choice[t]);
+        self.raise(links, t, 0);
+        let (found, chosen, why) = {
+            let task = self.task(t, anchor_of(links, 0));
+            let curve = Curve::trace(task, alpha, self.resolution);
+            let found = curve.as_ref().map_or(vec![], |c| roots(c, alpha, self.resolution));
+            let chosen = curve.as_ref().and_then(|c| {
+                let chosen = choose(c, &found, alpha, choice, self.resolution)?;
+                found.iter().position(|f| std::ptr::eq(f, chosen))
+            });
+            let why =
+                curve.as_ref().map_or(Termination::LeftDomain, |c| why_none(c, alpha, choice));
+            (found, chosen, why)
+        };
+        let mut solution = Solution::none(alpha, beta, asked(choice), why);
+        let mut older = vec![f64::NAN; t];
+        let mut other_solutions = Vec::new();
+        let mut link = None;
+        for (i, found) in found.iter().enumerate() {
+            let is_chosen = chosen == Some(i);
+            let result = match self.stages(t, links, found) {
+                Ok((stages, estimate)) => {
+                    let last = &stages[stages.len() - 1];
+                    let result = judged(last.solution, estimate);
+                    if is_chosen {
+                        older.clone_from(&last.older);
+                        link = Some(Link { stages, anchors: vec![] });
+                    }
+                    result
+                }
+                Err(why) => Solution::none(alpha, beta, found.branch, why),
+            };
+            if is_chosen {
+                solution = result;
+            } else {
+                other_solutions.push(result);
             }
-        };
-        let (posterior, older) = match left {
-            Some((posterior, older)) => (Some(posterior), older),
-            None => (None, vec![f64::NAN; t]),
-        };
-        let result = TaskResult {
+        }
+        links.extend(link);
+        TaskResult {
             task: t + 1,
             potential: solution.minus_beta_f,
             eps_by_task: self.errors(t, &solution, &older),
             solution,
             other_solutions,
-        };
-        (result, posterior)
+        }
+    }
+
+    /// The stages of one solution of task `t`, and the estimate of the error of the last.
+    fn stages(
+        &self,
+        t: usize,
+        links: &mut [Link],
+        found: &Found,
+    ) -> Result<(Vec<Stage>, f64), Termination> {
+        let alpha = self.alpha[t];
+        let first = Stage::of(&self.task(t, anchor_of(links, 0)), alpha, found, self.resolution)?;
+        let mut stages = vec![first];
+        let estimate = climb(&mut stages, |stages, level| {
+            if !self.raise(links, t, level) {
+                return None;
+            }
+            let task = self.task(t, anchor_of(links, level));
+            stages[level - 1].refined(&task, alpha, self.resolution.level(level))
+        });
+        Ok((stages, estimate))
+    }
+
+    /// Makes what the tasks before `t` leave at one level of refinement, if they can be solved there.
+    fn raise(&self, links: &mut [Link], t: usize, level: usize) -> bool {
+        for s in 0..t {
+            let (before, rest) = links.split_at_mut(s);
+            let link = &mut rest[0];
+            while link.stages.len() <= level {
+                let reached = link.stages.len();
+                let task = self.task(s, anchor_of(before, reached));
+                let resolution = self.resolution.level(reached);
+                match link.stages[reached - 1].refined(&task, self.alpha[s], resolution) {
+                    Some(stage) => link.stages.push(stage),
+                    None => return false,
+                }
+            }
+            while link.anchors.len() <= level {
+                let reached = link.anchors.len();
+                let task = self.task(s, anchor_of(before, reached));
+                let resolution = self.resolution.level(reached);
+                let posterior = link.stages[reached].posterior(&task, resolution);
+                link.anchors.push(Anchor::new(posterior, self.r_0[s]));
+            }
+        }
+        true
     }
 
     /// The error on every task after task `t`: old ones from the joint law, later

@@ -74,9 +74,12 @@ impl<'a> Curve<'a> {
     /// at `resolution`. `None` if not even a start can be found.
     pub fn trace(task: Task<'a>, alpha: f64, resolution: Resolution) -> Option<Self> {
         let mut strands = vec![];
-        for care in [Care::Quick, Care::Better, Care::Exact] {
+        // Near the corners of the cube coarse quadrature is not smooth enough to follow.
+        let near_corner = task.one_minus_q_star.is_some_and(|kappa| kappa < 1e-2);
+        let cares = [Care::Quick, Care::Better, Care::Exact];
+        for care in cares.into_iter().skip(if near_corner { 2 } else { 0 }) {
             strands = self::strands(&task, alpha, care, resolution);
-            if !strands.iter().any(Strand::is_undecided) {
+            if !strands.iter().any(|s| s.is_undecided(care)) {
                 break;
             }
         }

@@ -6,7 +6,7 @@ use remanent_math::scalar;
 use crate::energy::energy;
 use crate::fields::site_averages;
 use crate::overlaps::{Conjugates, Overlaps, Resolution};
-use crate::task::{Task, from_coordinates, to_coordinates};
+use crate::task::{Task, constraint, from_coordinates, to_coordinates};
 
 /// Iterates the equations `turns` times from `c`.
 fn iterate(
@@ -37,7 +37,7 @@ fn constrained_stiffness(task: &Task, c: &Conjugates, resolution: Resolution) ->
     let excess = |y: f64| {
         let trial = Conjugates { stiffness: y.sinh(), ..*c };
         let averages = site_averages(&task.site(&trial), &task.fields(&trial), resolution);
-        (averages.overlaps.one_minus_q_d / wanted).ln()
+        constraint(&averages.overlaps, wanted)
     };
     scalar::root(excess, -1e10_f64.asinh(), 1e10_f64.asinh(), 1e-3).map(f64::sinh)
 }

@@ -7,11 +7,12 @@
 //! functions of B alone, against a density that is a mixture of Gaussians of
 //! width √q̂_0.
 
-use multiversion::multiversion;
-use remanent_math::elementary;
+use std::borrow::Cow;
+
 use remanent_math::grid::{Cluster, Nodes, Spread};
 
-use crate::anchor::{Anchor, ThetaGrid};
+use crate::anchor::Anchor;
+use crate::law::{Field, NODES, Panels};
 use crate::overlaps::{Conjugates, Overlaps, Resolution};
 use crate::site::{Moments, Site};
 
@@ -19,6 +20,11 @@ use crate::site::{Moments, Site};
 const REACH: f64 = 9.0;
 /// And below it, where rare fields turn a weight against its teacher.
 const REACH_BELOW: f64 = 11.0;
+
+/// Beyond this many standard deviations a Gaussian is 0.
+const UNDERFLOW: f64 = 37.0;
+/// Beyond this many it does not matter to an average.
+const NEGLIGIBLE: f64 = 10.0;
 
 /// The law of B.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +44,9 @@ pub struct Fields<'a> {
 pub enum Purpose {
     /// Averages of smooth moments.
     Moments,
-    /// Densities and signs, which vary faster with the field.
+    /// The probabilities of either sign.
+    Signs,
+    /// Densities of θ, which vary faster with the field.
     Densities,
 }
 
@@ -49,6 +57,9 @@ pub struct SiteAverages {
     pub overlaps: Overlaps,
     /// E[ln Z(B)].
     pub ln_z: f64,
+    /// E[ln Z(B) − B] + A/2, which is not a small difference of large numbers where
+    /// most weights are close to their teachers'.
+    pub ln_z_rest: f64,
     /// E[(⟨m²⟩ − ⟨m⟩²)²], the entropic factor of the replicon.
     pub variance2: f64,
 }
@@ -73,21 +84,55 @@ impl<'a> Fields<'a> {
         self.anchor.filter(|_| self.coupling > 0.0)
     }
 
+    /// On what scale the law of the field changes.
+    pub fn smoothness(&self) -> f64 {
+        let inherited = self.mixing().map_or(0.0, |a| 0.46 * self.coupling * a.panels().finest());
+        self.deviation.max(inherited)
+    }
+
+    /// Intervals outside of which there is no field, in rising order. With
+    /// `decides_sign` they reach to where B = 0 is improbable for good.
+    fn intervals(&self, decides_sign: bool) -> Vec<(f64, f64)> {
+        let variance = self.deviation * self.deviation;
+        let mut ends: Vec<(f64, f64)> = match self.mixing() {
+            None => vec![(self.mean, self.mean)],
+            Some(anchor) => {
+                let of = |theta: f64| self.mean + self.coupling * theta;
+                anchor.panels().intervals().iter().map(|(from, to)| (of(*from), of(*to))).collect()
+            }
+        };
+        for (low, high) in &mut ends {
+            let (from, to) = (*low, *high);
+            *low = from - REACH_BELOW * self.deviation;
+            *high = to + REACH * self.deviation;
+            if decides_sign {
+                // Whether a weight has flipped is decided around B = 0, however rare that
+                // is; beyond it the density must fall by e^{−40} once more.
+                *low = low.min(from - (from.max(0.0).powi(2) + 80.0 * variance).sqrt());
+                *high = high.max(to + (to.min(0.0).powi(2) + 80.0 * variance).sqrt());
+            }
+        }
+        let mut joined: Vec<(f64, f64)> = Vec::with_capacity(ends.len());
+        for (low, high) in ends {
+            match joined.last_mut() {
+                Some(last) if low <= last.1 => last.1 = last.1.max(high),
+                _ => joined.push((low, high)),
+            }
+        }
+        joined
+    }
+
     /// A grid fit for averages of functions of the site measure.
     pub fn grid(&self, site: &Site, purpose: Purpose, resolution: Resolution) -> FieldGrid {
-        let (mut low, mut high) =
-            (self.mean - REACH_BELOW * self.deviation, self.mean + REACH * self.deviation);
-        let mut smooth = self.deviation;
-        if let Some(anchor) = self.mixing() {
-            let (from, to) = anchor.support();
-            low += self.coupling * from;
-            high += self.coupling * to;
-            // The density of θ̃ is itself smooth on a scale of about a quarter.
-            smooth = smooth.max(0.23 * self.coupling);
-        }
+        let intervals = self.intervals(purpose != Purpose::Moments);
+        let (low, high) = (intervals[0].0, intervals[intervals.len() - 1].1);
+        let smooth = self.smoothness();
         let (a, firmness) = (site.stiffness, site.stiffness + site.entropy + 2.0);
         let switch = firmness.max(1.0).sqrt();
         let mut clusters = Vec::with_capacity(3);
+        let mut add = |centre: f64, scale: f64, strength: f64| {
+            clusters.push(Cluster { centre, scale, strength });
+        };
         let mut spacing = 0.6 * smooth;
         match purpose {
             Purpose::Moments => {
@@ -95,25 +140,26 @@ impl<'a> Fields<'a> {
                 // follow the field up to the corner. (A cluster wider than the law of the
                 // field adds few nodes, so it need not be taken away.)
                 if firmness < 30.0 || a < 4.0 {
-                    clusters.push(Cluster { centre: 0.0, scale: switch });
+                    add(0.0, switch, 1.0);
                 }
                 // Where the magnetisation saturates, on the scale of its fluctuation.
                 if a > 4.0 {
                     let corner = (a + 2.0).sqrt() + 0.5 * site.entropy;
-                    clusters.push(Cluster { centre: a, scale: corner });
-                    clusters.push(Cluster { centre: -a, scale: corner });
+                    add(a, corner, 1.0);
+                    add(-a, corner, 1.0);
                 }
             }
-            Purpose::Densities => {
-                // Whether a weight has flipped is decided around B = 0, however rare that
-                // is; to the left of it the density must fall by e^{−40} once more.
-                let (mean, variance) = (self.mean, self.deviation * self.deviation);
-                low = low.min(mean - (mean * mean + 80.0 * variance).sqrt()).min(-15.0 * switch);
-                high = high.max(15.0 * switch);
+            Purpose::Signs | Purpose::Densities => {
+                add(0.0, switch, 1.0);
                 if firmness >= 0.0 {
-                    spacing = 0.5 * smooth.min(switch);
+                    spacing = 0.5 * smooth;
+                    // The density at a given θ changes with the field on the scale
+                    // `switch`, up to where the magnetisation saturates.
+                    if purpose == Purpose::Densities && smooth > switch {
+                        let extent = a.max(0.0) + site.entropy + switch;
+                        add(0.0, extent, 0.32 * extent / switch);
+                    }
                 }
-                clusters.push(Cluster { centre: 0.0, scale: switch });
             }
         }
         clusters.retain(|c| c.centre > low - 10.0 * c.scale && c.centre < high + 10.0 * c.scale);
@@ -122,12 +168,17 @@ impl<'a> Fields<'a> {
             step: 0.16 / resolution.0,
             clusters: &clusters,
         };
-        let Nodes { x: fields, weights } = spread.nodes(low, high);
-        FieldGrid { fields, weights }
+        let mut grid = FieldGrid::default();
+        for (low, high) in intervals {
+            let Nodes { x, weights } = spread.nodes(low, high);
+            grid.fields.extend(x);
+            grid.weights.extend(weights);
+        }
+        grid
     }
 
     /// The probability of each node of a grid, normalised to 1.
-    pub fn probabilities(&self, grid: &FieldGrid, resolution: Resolution) -> Vec<f64> {
+    pub fn probabilities(&self, grid: &FieldGrid, purpose: Purpose) -> Vec<f64> {
         let mut p = match self.mixing() {
             None => {
                 let mut p = vec![0.0; grid.fields.len()];
@@ -136,11 +187,7 @@ impl<'a> Fields<'a> {
                 }
                 p
             }
-            Some(anchor) => {
-                let level = anchor.level(self.coupling, self.deviation, resolution);
-                let masses = anchor.at(level);
-                self.mixed(grid, &masses.total, masses.grid)
-            }
+            Some(anchor) => self.mixed(grid, anchor.panels(), anchor.masses(), purpose),
         };
         let total: f64 = p.iter().sum();
         p.iter_mut().for_each(|v| *v /= total);
@@ -158,72 +205,36 @@ impl<'a> Fields<'a> {
         -0.5 * z * z - (self.deviation * (2.0 * std::f64::consts::PI).sqrt()).ln()
     }
 
-    /// The probability of each node when θ̃ has masses `masses` on `thetas`.
-    pub fn mixed(&self, grid: &FieldGrid, masses: &[f64], thetas: ThetaGrid) -> Vec<f64> {
-        let pitch = self.coupling * thetas.spacing;
+    /// The probability of each node when θ̃ has `masses` at the nodes of `panels`.
+    pub fn mixed(
+        &self,
+        grid: &FieldGrid,
+        panels: &Panels,
+        masses: &[f64],
+        purpose: Purpose,
+    ) -> Vec<f64> {
+        let reach = if purpose == Purpose::Moments { NEGLIGIBLE } else { UNDERFLOW };
         let mut p = vec![0.0; grid.fields.len()];
-        mixture_density(
-            &grid.fields,
-            self.mean - pitch * thetas.half as f64,
-            pitch,
-            self.deviation,
-            masses,
-            &mut p,
-        );
+        let field = Field { mean: self.mean, coupling: self.coupling, deviation: self.deviation };
+        if panels.folds_masses(self.deviation / self.coupling) {
+            panels.fold_masses(masses, &field, reach, &grid.fields, &mut p);
+        } else {
+            let own = self.anchor.filter(|a| std::ptr::eq(a.masses(), masses));
+            let polynomials: Cow<[[f64; NODES]]> = match own {
+                Some(anchor) => anchor.polynomials().into(),
+                None => panels.densities(masses).into(),
+            };
+            panels.fold_densities(&polynomials, &field, &grid.fields, &mut p);
+        }
         p.iter_mut().zip(&grid.weights).for_each(|(p, w)| *p *= w);
         p
-    }
-}
-
-/// Σ_k masses[k] N(B; origin + k·pitch, deviation²) at every field.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn mixture_density(
-    fields: &[f64],
-    origin: f64,
-    pitch: f64,
-    deviation: f64,
-    masses: &[f64],
-    density: &mut [f64],
-) {
-    const LANES: usize = 16;
-    let scaled_pitch = pitch / deviation;
-    let reach = 37.0 / scaled_pitch;
-    let norm = 1.0 / (deviation * (2.0 * std::f64::consts::PI).sqrt());
-    for (density, field) in density.iter_mut().zip(fields) {
-        let centre = (field - origin) / pitch;
-        let from = (centre - reach).max(0.0) as usize;
-        let to = ((centre + reach + 1.0).max(0.0) as usize).min(masses.len());
-        if from >= to {
-            continue;
-        }
-        let mut sums = [0.0; LANES];
-        let chunks = masses[from..to].chunks_exact(LANES);
-        let rest = chunks.remainder();
-        let mut k = from as f64;
-        for chunk in chunks {
-            let mut weights = [0.0; LANES];
-            for i in 0..LANES {
-                let z = (k + i as f64 - centre) * scaled_pitch;
-                weights[i] = chunk[i] * elementary::exp(-0.5 * z * z);
-            }
-            for i in 0..LANES {
-                sums[i] += weights[i];
-            }
-            k += LANES as f64;
-        }
-        let mut total: f64 = sums.iter().sum();
-        for (i, mass) in rest.iter().enumerate() {
-            let z = (k + i as f64 - centre) * scaled_pitch;
-            total += mass * elementary::exp(-0.5 * z * z);
-        }
-        *density = total * norm;
     }
 }
 
 /// The order parameters and what else the free energy needs, from the law of the field.
 pub fn site_averages(site: &Site, fields: &Fields, resolution: Resolution) -> SiteAverages {
     let grid = fields.grid(site, Purpose::Moments, resolution);
-    let probabilities = fields.probabilities(&grid, resolution);
+    let probabilities = fields.probabilities(&grid, Purpose::Moments);
     let mut moments = Vec::with_capacity(grid.fields.len());
     site.moments(&grid.fields, resolution.0, &mut moments);
     average(site, &grid.fields, &probabilities, &moments)
@@ -235,26 +246,32 @@ fn average(
     probabilities: &[f64],
     moments: &[Moments],
 ) -> SiteAverages {
-    // 1 − ⟨m⟩, whatever the sign of the field.
+    // 1 − ⟨m⟩ and ⟨m⟩, whatever the sign of the field.
     let gap = |b: f64, m: &Moments| if b >= 0.0 { m.gap } else { 2.0 - m.gap };
+    let mean = |b: f64, m: &Moments| if b >= 0.0 { m.mean } else { -m.mean };
     let (mut one_minus_q_d, mut q_d_minus_q_0, mut one_minus_r) = (0.0, 0.0, 0.0);
-    let (mut ln_z, mut variance2) = (0.0, 0.0);
+    let (mut ln_z, mut ln_z_rest, mut variance2, mut r) = (0.0, 0.0, 0.0, 0.0);
     for ((b, p), m) in fields.iter().zip(probabilities).zip(moments) {
         one_minus_q_d += p * m.one_minus_m2;
         q_d_minus_q_0 += p * m.variance;
         one_minus_r += p * gap(*b, m);
+        r += p * mean(*b, m);
         ln_z += p * site.ln_z(*b, m);
+        ln_z_rest += p * ((b.abs() - b) + m.ln_z_from_corner);
         variance2 += p * m.variance * m.variance;
     }
-    let q_0_minus_r2 = fields
-        .iter()
-        .zip(probabilities)
-        .zip(moments)
-        .map(|((b, p), m)| p * (gap(*b, m) - one_minus_r).powi(2))
-        .sum();
+    let nodes = fields.iter().zip(probabilities).zip(moments);
+    // Relative accuracy where r is near 1, and where it is tiny.
+    let q_0_minus_r2 = if r.abs() < 0.5 {
+        nodes.map(|((b, p), m)| p * (mean(*b, m) - r).powi(2)).sum()
+    } else {
+        r = 1.0 - one_minus_r;
+        nodes.map(|((b, p), m)| p * (gap(*b, m) - one_minus_r).powi(2)).sum()
+    };
     SiteAverages {
-        overlaps: Overlaps { one_minus_q_d, q_d_minus_q_0, q_0_minus_r2, r: 1.0 - one_minus_r },
+        overlaps: Overlaps { one_minus_q_d, q_d_minus_q_0, q_0_minus_r2, r },
         ln_z,
+        ln_z_rest,
         variance2,
     }
 }

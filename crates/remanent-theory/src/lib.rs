@@ -28,9 +28,9 @@
 //! - [`energy`] and [`site`] are the two building blocks: what the patterns do to
 //!   the order parameters, and one weight's magnetisation in a field;
 //! - [`fields`] averages the site measure over the law of the field, which
-//!   [`anchor`] hands from task to task;
+//!   [`anchor`] hands from task to task as a [`law`] on panels;
 //! - [`task`] closes the equations, [`curve`] traces all their solutions,
-//!   [`solution`] is what is reported of one;
+//!   [`solution`] is what is reported of one, once more nodes change nothing;
 //! - [`rsb`] solves the same task with broken replica symmetry;
 //! - [`single`], [`chain`], [`scan`], [`branches`], [`phase`] and [`tune`] answer
 //!   users' questions, whose ranges [`parameters`] checks.
@@ -42,6 +42,7 @@ pub mod curve;
 mod ends;
 pub mod energy;
 pub mod fields;
+pub mod law;
 pub mod overlaps;
 pub mod parameters;
 pub mod phase;
@@ -50,6 +51,7 @@ pub mod scan;
 pub mod single;
 pub mod site;
 pub mod solution;
+mod stage;
 mod strand;
 pub mod task;
 pub mod tune;

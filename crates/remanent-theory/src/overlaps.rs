@@ -73,6 +73,11 @@ impl Resolution {
     /// The fraction of the nodes wanted that is enough to find one's way along a curve.
     pub const COARSE: Self = Self(0.34);
 
+    /// √2 times the nodes for every level.
+    pub fn level(self, level: usize) -> Self {
+        Self(self.0 * std::f64::consts::SQRT_2.powi(level as i32))
+    }
+
     /// Twice the nodes in every direction.
     pub fn doubled(self) -> Self {
         Self(2.0 * self.0)

@@ -10,7 +10,10 @@ pub enum ParameterError {
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
     /// A list of the wrong length.
-    #[error("{name} has {given} values, but {tasks} tasks need {expected}")]
+    #[error(
+        "{name} has {given} values, but {} {expected}",
+        if *tasks == 1 { "one task needs".into() } else { format!("{tasks} tasks need") }
+    )]
     WrongLength {
         /// The parameter.
         name: &'static str,
@@ -49,7 +52,7 @@ pub enum Choice {
 
 /// Checks α.
 pub fn check_alpha(value: f64) -> Result<f64, ParameterError> {
-    Ok(within("alpha", value, (1e-4..=100.0).contains(&value), "between 0.0001 and 100")?)
+    Ok(within("alpha", value, (1e-4..=1000.0).contains(&value), "between 0.0001 and 1000")?)
 }
 
 /// Checks β.
@@ -59,7 +62,7 @@ pub fn check_beta(value: f64) -> Result<f64, ParameterError> {
 
 /// Checks γ.
 pub fn check_gamma(value: f64) -> Result<f64, ParameterError> {
-    Ok(within("gamma", value, (0.0..=1000.0).contains(&value), "between 0 and 1000")?)
+    Ok(within("gamma", value, (0.0..=1e4).contains(&value), "between 0 and 10000")?)
 }
 
 /// Checks r_0.
@@ -69,8 +72,8 @@ pub fn check_r_0(value: f64) -> Result<f64, ParameterError> {
 
 /// Checks q_⋆.
 pub fn check_q_star(value: f64) -> Result<f64, ParameterError> {
-    let ok = (1e-4..=1.0 - 0.999e-6).contains(&value);
-    Ok(within("q-star", value, ok, "between 0.0001 and 0.999999")?)
+    let ok = (1e-6..=1.0 - 0.999e-9).contains(&value);
+    Ok(within("q-star", value, ok, "between 0.000001 and 0.999999999")?)
 }
 
 /// Spreads a list of one value, or of `expected` values, over the tasks.
@@ -87,7 +90,7 @@ pub fn spread(
             name,
             given: values.len(),
             tasks,
-            expected: if expected == 1 { "one".into() } else { format!("one or {expected}") },
+            expected: if expected <= 1 { "one".into() } else { format!("one or {expected}") },
         }),
     }
 }

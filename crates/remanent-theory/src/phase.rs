@@ -10,6 +10,7 @@ use crate::branches::{crossing, folds, replicon_zeros};
 use crate::curve::Branch;
 use crate::parameters::{ParameterError, check_beta};
 use crate::single::SingleTask;
+use crate::solution::{Solution, Termination};
 
 /// The lines of the phase diagram at one β; null where a line does not exist.
 #[derive(Clone, Debug, Serialize)]
@@ -26,6 +27,10 @@ pub struct PhaseRow {
     pub corner: Option<f64>,
     /// Where the replicon vanishes, with the branch on which it does.
     pub replicon_zeros: Vec<RepliconLine>,
+    /// The largest estimate of the error of a solution at one of these places.
+    pub quadrature_error: f64,
+    /// `converged` if all of them are.
+    pub termination: Termination,
 }
 
 /// A zero of the replicon.
@@ -93,20 +98,36 @@ fn row(single: &SingleTask, beta: f64) -> PhaseRow {
             poor_until: None,
             corner: None,
             replicon_zeros: vec![],
+            quadrature_error: f64::NAN,
+            termination: Termination::LeftDomain,
         };
     };
     let folds = folds(&curve, resolution);
+    let crossing = crossing(&curve, resolution);
+    let zeros = replicon_zeros(&curve, resolution);
+    let solutions = folds
+        .iter()
+        .map(|f| &f.solution)
+        .chain(crossing.iter().flat_map(|c| [&c.poor, &c.good]))
+        .chain(zeros.iter().map(|z| &z.solution));
+    let quadrature_error = solutions
+        .clone()
+        .map(|s| s.quadrature_error)
+        .fold(0.0, |m, e| if e.is_nan() { f64::INFINITY } else { f64::max(m, e) });
+    let accurate = solutions.clone().all(Solution::is_converged);
     let end_of = |branch| folds.iter().find(|f| f.ends == branch).map(|f| f.alpha);
     PhaseRow {
         beta,
         good_from: end_of(Branch::Good),
-        crossing: crossing(&curve, resolution).map(|c| c.alpha),
+        crossing: crossing.map(|c| c.alpha),
         poor_until: end_of(Branch::Poor),
         corner: curve.corner_alpha(),
-        replicon_zeros: replicon_zeros(&curve, resolution)
-            .into_iter()
+        replicon_zeros: zeros
+            .iter()
             .map(|z| RepliconLine { alpha: z.alpha, branch: z.branch })
             .collect(),
+        quadrature_error,
+        termination: if accurate { Termination::Converged } else { Termination::Inaccurate },
     }
 }
 

@@ -37,6 +37,14 @@ pub enum ScanError {
         /// How many there are.
         count: usize,
     },
+    /// One parameter in two scans.
+    #[error("'{first}' and '{second}' scan the same parameter; scan each parameter once")]
+    Twice {
+        /// The scan that would have no effect.
+        first: String,
+        /// The one that sets its parameters again.
+        second: String,
+    },
     /// A bad value.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
@@ -56,7 +64,7 @@ pub struct ScanAxis {
 }
 
 impl ScanAxis {
-    /// Reads a name like `alpha2` or `r0`.
+    /// Reads a name like `alpha2` or `r0`; `alpha.2`, as simulations call it, is `alpha2`.
     pub fn new(name: &str, values: Vec<f64>) -> Result<Self, ScanError> {
         let unknown = || ScanError::UnknownName(name.to_owned());
         let (quantity, rest) = [
@@ -68,14 +76,26 @@ impl ScanAxis {
         .into_iter()
         .find_map(|(word, q)| name.strip_prefix(word).map(|rest| (q, rest)))
         .ok_or_else(unknown)?;
-        let digits = rest.strip_prefix('_').unwrap_or(rest);
+        let digits = rest.strip_prefix(['_', '.']).unwrap_or(rest);
         let index = if rest.is_empty() {
             None
         } else {
             let number: usize = digits.parse().map_err(|_| unknown())?;
             Some(number.checked_sub(1).ok_or_else(unknown)?)
         };
-        Ok(Self { name: name.to_owned(), quantity, index, values })
+        let between = if quantity == Quantity::R0 { "_" } else { "" };
+        Ok(Self { name: name.replace('.', between), quantity, index, values })
+    }
+
+    /// Whether it sets everything again that another scan has set before, in a chain of so many tasks.
+    fn covers(&self, before: &Self, tasks: usize) -> bool {
+        let steps = tasks.saturating_sub(1);
+        let count = match self.quantity {
+            Quantity::Alpha | Quantity::Beta => tasks,
+            Quantity::Gamma | Quantity::R0 => steps,
+        };
+        let same = self.index == before.index || count <= 1;
+        self.quantity == before.quantity && (self.index.is_none() || same)
     }
 
     fn apply(&self, parameters: &mut ChainParameters, value: f64) -> Result<(), ScanError> {
@@ -126,6 +146,13 @@ pub type ScanCase = (Vec<(String, f64)>, Chain);
 /// The chains at every point of the product of the axes, checked; the last axis varies
 /// fastest.
 pub fn cases(parameters: &ChainParameters, axes: &[ScanAxis]) -> Result<Vec<ScanCase>, ScanError> {
+    for (i, axis) in axes.iter().enumerate() {
+        let covered = |before: &&ScanAxis| axis.covers(before, parameters.alpha.len());
+        if let Some(before) = axes[..i].iter().find(covered) {
+            let (first, second) = (before.name.clone(), axis.name.clone());
+            return Err(ScanError::Twice { first, second });
+        }
+    }
     let mut points: Vec<(Vec<(String, f64)>, ChainParameters)> = vec![(vec![], parameters.clone())];
     for axis in axes {
         let mut next = Vec::with_capacity(points.len() * axis.values.len());
@@ -158,4 +185,35 @@ pub fn scan(
             point
         })
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_is_scanned_once() {
+        let parameters = |tasks: usize| ChainParameters {
+            alpha: vec![1.0; tasks],
+            beta: vec![5.0],
+            r_0: vec![0.5],
+            gamma: vec![1.0],
+            ..Default::default()
+        };
+        let axis = |name: &str| ScanAxis::new(name, vec![0.5]).unwrap();
+        let twice = |tasks: usize, names: [&str; 2]| {
+            let found = cases(&parameters(tasks), &names.map(axis));
+            matches!(found, Err(ScanError::Twice { .. }))
+        };
+        for names in
+            [["alpha2", "alpha2"], ["alpha", "alpha"], ["alpha2", "alpha_2"], ["alpha2", "alpha"]]
+        {
+            assert!(twice(3, names), "{names:?}");
+        }
+        // With two tasks there is one step.
+        assert!(twice(2, ["r0", "r0_1"]) && twice(2, ["gamma_1", "gamma"]));
+        for names in [["alpha", "alpha2"], ["alpha1", "alpha2"], ["r0", "r0_2"], ["beta", "r0"]] {
+            assert!(!twice(3, names), "{names:?}");
+        }
+    }
 }

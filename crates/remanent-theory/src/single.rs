@@ -104,7 +104,7 @@ impl SingleTask {
     fn all_on(&self, curve: &Curve, alpha: f64) -> Vec<Solution> {
         roots(curve, alpha, self.resolution)
             .iter()
-            .map(|found| finish(curve.task(), alpha, found, self.resolution).0)
+            .map(|found| finish(curve.task(), alpha, found, self.resolution))
             .collect()
     }
 
@@ -116,7 +116,7 @@ impl SingleTask {
     fn choose_on(&self, curve: &Curve, alpha: f64, choice: Choice) -> Solution {
         let found = roots_on(curve, alpha, self.resolution, |b| may_be_chosen(b, choice));
         match choose(curve, &found, alpha, choice, self.resolution) {
-            Some(found) => finish(curve.task(), alpha, found, self.resolution).0,
+            Some(found) => finish(curve.task(), alpha, found, self.resolution),
             None => Solution::none(alpha, self.beta, asked(choice), why_none(curve, alpha, choice)),
         }
     }

@@ -7,14 +7,18 @@ use serde::{Deserialize, Serialize};
 use crate::anchor::Posterior;
 use crate::curve::{Branch, Curve, Start};
 use crate::overlaps::{Conjugates, Resolution};
+use crate::stage::{Stage, climb, conclude};
 use crate::task::{Task, from_coordinates};
 
 /// How the search for a solution ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Termination {
-    /// The equations hold to the reported residual.
+    /// The equations hold to the reported residual, and no number is off by more than
+    /// 1e-8 relative on account of quadrature.
     Converged,
+    /// A solution was found, but its numbers are only as good as `quadrature_error` says.
+    Inaccurate,
     /// The limit of iterations was reached first.
     MaxIterations,
     /// The iteration left the domain of the equations, or the branch goes on
@@ -28,6 +32,7 @@ impl std::fmt::Display for Termination {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
             Self::Converged => "converged",
+            Self::Inaccurate => "inaccurate",
             Self::MaxIterations => "max_iterations",
             Self::LeftDomain => "left_domain",
             Self::NoSolution => "no_solution",
@@ -77,8 +82,8 @@ pub struct Solution {
     pub replicon: f64,
     /// Largest relative mismatch of the saddle-point equations.
     pub residual: f64,
-    /// Estimate of the largest relative error of a conjugate parameter or an
-    /// order parameter that is due to quadrature.
+    /// Estimate of the largest relative error of any of these numbers that is due to
+    /// quadrature: by how much they differ from those of a solution with 1/√2 of the nodes.
     pub quadrature_error: f64,
     /// How the search ended.
     pub termination: Termination,
@@ -128,9 +133,14 @@ impl Solution {
         }
     }
 
-    /// Whether the numbers are those of a solution.
+    /// Whether the numbers are those of a solution, and accurate.
     pub fn is_converged(&self) -> bool {
         self.termination == Termination::Converged
+    }
+
+    /// Whether the numbers are those of a solution, accurate or not.
+    pub fn is_found(&self) -> bool {
+        matches!(self.termination, Termination::Converged | Termination::Inaccurate)
     }
 }
 
@@ -153,16 +163,30 @@ impl Found {
     }
 }
 
-fn free_energy(task: &Task, alpha: f64, c: &Conjugates, turn: &crate::task::Turn) -> f64 {
+pub(crate) fn free_energy(
+    task: &Task,
+    alpha: f64,
+    c: &Conjugates,
+    turn: &crate::task::Turn,
+) -> f64 {
     let o = &turn.site.overlaps;
-    let q_d = task.one_minus_q_star.map_or(o.q_d(), |kappa| 1.0 - kappa);
-    let kl_constant = match task.anchor {
-        Some(anchor) => anchor.kl_constant(),
-        None => -std::f64::consts::LN_2,
+    let kappa = task.one_minus_q_star.unwrap_or(o.one_minus_q_d);
+    // 1 − r from the parts of 1 − r².
+    let one_minus_r = if o.r > 0.0 {
+        (o.one_minus_q_d + o.q_d_minus_q_0 + o.q_0_minus_r2) / (1.0 + o.r)
+    } else {
+        1.0 - o.r
     };
-    // −½ q̂_d q_d + ½ q̂_0 q_0 = ½ A q_d − ½ q̂_0 (q_d − q_0).
-    0.5 * c.stiffness * q_d - 0.5 * c.q_0_hat * o.q_d_minus_q_0 - c.r_hat * o.r
-        + turn.site.ln_z
+    // The constant of the KL term, and what the mean of B takes from ln Z.
+    let kl_constant = match task.anchor {
+        Some(anchor) if task.coupling > 0.0 => anchor.kl_constant_and_mean(),
+        _ => -std::f64::consts::LN_2,
+    };
+    // −½ q̂_d q_d + ½ q̂_0 q_0 − r̂ r + E[ln Z] without the large terms that cancel:
+    // ½ A q_d − ½ A = −½ A (1 − q_d), and E[B] = r̂ + c E[θ̃].
+    -0.5 * c.stiffness * kappa - 0.5 * c.q_0_hat * o.q_d_minus_q_0
+        + c.r_hat * one_minus_r
+        + turn.site.ln_z_rest
         + task.coupling * kl_constant
         + alpha * turn.energy.g_e
 }
@@ -201,80 +225,20 @@ pub fn roots_on(
     found
 }
 
-/// Computes all that is reported of a root, and the law of the magnetisations
-/// that the task leaves.
-pub fn finish(
-    task: &Task,
-    alpha: f64,
-    found: &Found,
-    resolution: Resolution,
-) -> (Solution, Option<(Posterior, Vec<f64>)>) {
-    let none = |termination| (Solution::none(alpha, task.beta, found.branch, termination), None);
-    match found.root.outcome {
-        Outcome::Converged => {}
-        Outcome::MaxIterations => return none(Termination::MaxIterations),
-        Outcome::LeftDomain => return none(Termination::LeftDomain),
-    }
-    let c = from_coordinates(&found.root.x);
-    let Some(turn) = task.turn(&c, resolution) else { return none(Termination::LeftDomain) };
-    let fields = task.fields(&c);
-    let posterior = Posterior::new(task.site(&c), &fields, resolution);
-    let (ln_one_minus_p, older) = posterior.flips(&fields, resolution);
-    let (eps, ln_eps) = generalisation_error(ln_one_minus_p);
-    let o = turn.site.overlaps;
-    let one_minus_q_d = task.one_minus_q_star.unwrap_or(o.one_minus_q_d);
-    let one_minus_p = ln_one_minus_p.exp();
-    let solution = Solution {
-        alpha,
-        beta: task.beta,
-        branch: found.branch,
-        q_d: 1.0 - one_minus_q_d,
-        q_0: o.q_0(),
-        r: o.r,
-        q_d_hat: c.q_d_hat(),
-        q_0_hat: c.q_0_hat,
-        r_hat: c.r_hat,
-        p: 1.0 - one_minus_p,
-        eps,
-        ln_eps,
-        one_minus_p,
-        one_minus_q_d,
-        q_d_minus_q_0: o.q_d_minus_q_0,
-        q_0_minus_r2: o.q_0_minus_r2,
-        minus_beta_f: free_energy(task, alpha, &c, &turn),
-        replicon: 1.0 - alpha * turn.energy.curvature2 * turn.site.variance2,
-        residual: found.root.residual,
-        quadrature_error: quadrature_error(task, alpha, &found.root, &turn, resolution),
-        termination: Termination::Converged,
+/// Computes all that is reported of a root. What the task inherits is taken as it is.
+pub fn finish(task: &Task, alpha: f64, found: &Found, resolution: Resolution) -> Solution {
+    let mut stages = match Stage::of(task, alpha, found, resolution) {
+        Ok(stage) => vec![stage],
+        Err(why) => return Solution::none(alpha, task.beta, found.branch, why),
     };
-    (solution, Some((posterior, older)))
+    let estimate = climb(&mut stages, |stages, level| {
+        stages[level - 1].refined(task, alpha, resolution.level(level))
+    });
+    conclude(&stages, estimate)
 }
 
-/// How far the root would move on a grid with √2 times the nodes, to first
-/// order, and how much the order parameters change there at fixed conjugates.
-fn quadrature_error(
-    task: &Task,
-    alpha: f64,
-    root: &Root<3>,
-    turn: &crate::task::Turn,
-    resolution: Resolution,
-) -> f64 {
-    let finer = Resolution(resolution.0 * std::f64::consts::SQRT_2);
-    let c = from_coordinates(&root.x);
-    let Some(fine) = task.turn(&c, finer) else { return f64::NAN };
-    let moved = task.residual_of(&root.x, alpha.ln(), &fine).map_or(f64::NAN, |r| {
-        let linear =
-            linear::solve(root.jacobian, r).map_or(f64::INFINITY, |s| linear::max_norm(&s));
-        // Next to a fold the Jacobian is singular and the root moves with the square root.
-        linear.min(10.0 * linear::max_norm(&r).sqrt())
-    });
-    let (a, b) = (&turn.site.overlaps, &fine.site.overlaps);
-    [
-        moved,
-        (a.one_minus_q_d / b.one_minus_q_d - 1.0).abs(),
-        (a.q_d_minus_q_0 / b.q_d_minus_q_0 - 1.0).abs(),
-        (a.q_0_minus_r2 / b.q_0_minus_r2 - 1.0).abs(),
-    ]
-    .into_iter()
-    .fold(0.0, f64::max)
+/// The law of the magnetisations that a task leaves.
+pub fn posterior(task: &Task, found: &Found, resolution: Resolution) -> Posterior {
+    let c = from_coordinates(&found.root.x);
+    Posterior::new(task.site(&c), &task.fields(&c), resolution)
 }

@@ -50,20 +50,25 @@ pub struct Strand {
     pub end: StrandEnd,
     /// Indices i such that a fold lies between points i and i + 1.
     pub(crate) turns: Vec<usize>,
+    /// ln of the fields from which slopes are too small to be told from noise, and more.
+    corner_fields: f64,
     pub(crate) folds: Vec<OnceLock<Option<Fold>>>,
 }
 
 /// α is traced up to this value, or twice the largest one asked for.
 const FARTHEST_ALPHA: f64 = 60.0;
-/// Where the curve rises less steeply than this without turning, or turns
-/// back by less, a coarse trace cannot tell whether there are folds.
-const UNDECIDED: f64 = 0.004;
 /// Where ln α moves less than this per unit of length, folds are to be expected.
-const SLOW: f64 = 0.08;
+const SLOW: f64 = 0.03;
 /// A strand whose ln α moves less than this per unit of length, at fields of
 /// more than `CORNER_FIELDS`, is on its way into the corner.
 const CORNER_SLOPE: f64 = 3e-4;
 const CORNER_FIELDS: f64 = 1e8;
+
+/// ln of the fields from which a strand may be on its way into the corner. With a
+/// prescribed q_⋆ there is no corner, only fields of the order of 1/(1 − q_⋆)².
+fn corner_fields(task: &Task) -> f64 {
+    CORNER_FIELDS.ln() - 2.0 * task.one_minus_q_star.map_or(0.0, f64::ln)
+}
 
 /// How a curve is traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +77,7 @@ pub(crate) enum Care {
     Quick,
     /// Less coarse quadrature: where the first was not smooth enough to follow.
     Better,
-    /// Full quadrature, long steps: where coarse quadrature cannot tell.
+    /// Quadrature good to 1e-9, long steps: where coarse quadrature cannot tell.
     Exact,
     /// Full quadrature, short steps: for drawing.
     Drawn,
@@ -83,7 +88,18 @@ impl Care {
         match self {
             Self::Quick => Resolution(wanted.0.min(1.0) * Resolution::COARSE.0),
             Self::Better => Resolution(wanted.0.min(1.0) * 1.7 * Resolution::COARSE.0),
-            Self::Exact | Self::Drawn => wanted,
+            Self::Exact => Resolution(wanted.0.min(1.0) * 0.75),
+            Self::Drawn => wanted,
+        }
+    }
+
+    /// Where the curve rises less steeply than this without turning, or turns
+    /// back by less, such a trace cannot tell whether there are folds.
+    fn undecided(self) -> f64 {
+        match self {
+            Self::Quick => 0.004,
+            Self::Better => 3e-4,
+            Self::Exact | Self::Drawn => 1e-6,
         }
     }
 
@@ -122,14 +138,16 @@ impl Strand {
         let towards = [0.0, 0.0, 0.0, if from_above { -1.0 } else { 1.0 }];
         let first = point_at(&mut f, start, &towards, 1e-6)?;
         let lowest = start[3].min(-6.0);
+        let corner_fields = corner_fields(task);
+        let outside_corner = |p: &CurvePoint| p.y[1] < corner_fields - 6.0;
         let mut corner = false;
         let mut done = |p: &CurvePoint| {
             // A picture need not go so far into the corner.
             let (fields, slope) = match care {
-                Care::Drawn => (0.01 * CORNER_FIELDS, 10.0 * CORNER_SLOPE),
-                _ => (CORNER_FIELDS, CORNER_SLOPE),
+                Care::Drawn => (corner_fields - 100_f64.ln(), 10.0 * CORNER_SLOPE),
+                _ => (corner_fields, CORNER_SLOPE),
             };
-            corner = p.y[1] > fields.ln() && p.tangent[3].abs() < slope;
+            corner = p.y[1] > fields && p.tangent[3].abs() < slope;
             corner || p.y[3] > farthest || p.y[3] < lowest
         };
         let (mut points, end) = care.tracer().trace(&mut f, first, &mut done);
@@ -139,9 +157,12 @@ impl Strand {
                 *p = point_at(&mut f, p.y, &p.tangent, 1e-6).unwrap_or(*p);
             }
         }
+        // A strand that comes back to where it began was turned round by too long a step.
+        let last = points[points.len() - 1].y[3];
+        let returned = if from_above { last > farthest } else { last < lowest };
         let end = match end {
             _ if corner => StrandEnd::Corner,
-            TraceEnd::Stopped => StrandEnd::Reached,
+            TraceEnd::Stopped if !returned => StrandEnd::Reached,
             _ => StrandEnd::Lost,
         };
         // A strand that comes down to where the other should have begun stands for it.
@@ -155,19 +176,25 @@ impl Strand {
         let turns: Vec<usize> =
             (0..points.len() - 1).filter(|&i| rises(&points[i]) != rises(&points[i + 1])).collect();
         let folds = turns.iter().map(|_| OnceLock::new()).collect();
-        Some(Self { points, from_above, end, turns, folds })
+        Some(Self { points, from_above, end, turns, folds, corner_fields })
     }
 
-    pub(crate) fn is_undecided(&self) -> bool {
-        let outside = self.points.iter().filter(|p| outside_corner(p));
-        let slopes: Vec<f64> = outside.map(|p| p.tangent[3]).collect();
-        let nearly_turns = slopes.windows(3).any(|w| {
-            w[1] <= w[0] && w[1] <= w[2] && w[1].abs() < UNDECIDED && w[0].min(w[2]) > 0.0
+    /// Whether a trace with this care leaves open how many folds there are.
+    pub(crate) fn is_undecided(&self, care: Care) -> bool {
+        let limit = care.undecided();
+        let outside_corner = |p: &CurvePoint| p.y[1] < self.corner_fields - 6.0;
+        let outside: Vec<&CurvePoint> = self.points.iter().filter(|p| outside_corner(p)).collect();
+        let nearly_turns = outside.windows(3).any(|w| {
+            let slopes = [0, 1, 2].map(|i| w[i].tangent[3]);
+            slopes[1] <= slopes[0]
+                && slopes[1] <= slopes[2]
+                && slopes[0].min(slopes[2]) > 0.0
+                && lowest(w, slopes) < limit
         });
         let barely_turns = self
             .turns
             .windows(2)
-            .any(|pair| (self.rough_fold(pair[0]) - self.rough_fold(pair[1])).abs() < UNDECIDED);
+            .any(|pair| (self.rough_fold(pair[0]) - self.rough_fold(pair[1])).abs() < limit);
         // A chord much flatter than the tangents at both of its ends hides a pair of folds.
         let hides_a_pair = self.points.windows(2).any(|w| {
             let (a, b) = (&w[0], &w[1]);
@@ -198,9 +225,16 @@ impl Strand {
     }
 }
 
-/// Whether a point is far from the corner, where slopes are too small to be told from noise.
-fn outside_corner(p: &CurvePoint) -> bool {
-    p.y[1] < CORNER_FIELDS.ln() - 6.0
+/// The smallest value of the parabola through the slopes at three points.
+fn lowest(points: &[&CurvePoint], slopes: [f64; 3]) -> f64 {
+    let length = |i: usize| {
+        (0..4).map(|k| (points[i + 1].y[k] - points[i].y[k]).powi(2)).sum::<f64>().sqrt()
+    };
+    let (a, b) = (length(0), length(1));
+    let (left, right) = ((slopes[1] - slopes[0]) / a, (slopes[2] - slopes[1]) / b);
+    let bend = 2.0 * (right - left) / (a + b);
+    let slope = (left * b + right * a) / (a + b);
+    if bend > 0.0 { slopes[1] - 0.5 * slope * slope / bend } else { slopes[1] }
 }
 
 /// The strand from α → 0, and the one from α → ∞ if the first does not lead there.

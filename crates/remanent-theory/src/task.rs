@@ -5,7 +5,7 @@ use remanent_math::newton::{Newton, Root};
 use crate::anchor::Anchor;
 use crate::energy::{Energy, energy};
 use crate::fields::{Fields, SiteAverages, site_averages};
-use crate::overlaps::{Conjugates, Resolution};
+use crate::overlaps::{Conjugates, Overlaps, Resolution};
 use crate::site::Site;
 
 /// Everything that defines the saddle point of one task but its α.
@@ -37,6 +37,17 @@ pub fn to_coordinates(c: &Conjugates) -> Coordinates {
     [(c.stiffness / (1.0 + c.q_0_hat).sqrt()).asinh(), c.q_0_hat.ln(), c.r_hat.ln()]
 }
 
+/// How far the self-overlap is from the one that is prescribed, relative to the smaller of
+/// q_⋆ and 1 − q_⋆; it falls with q_d.
+pub(crate) fn constraint(overlaps: &Overlaps, one_minus_q_star: f64) -> f64 {
+    if one_minus_q_star > 0.5 {
+        // q_d as the sum of its positive parts.
+        ((1.0 - one_minus_q_star) / (overlaps.q_d_minus_q_0 + overlaps.q_0())).ln()
+    } else {
+        (overlaps.one_minus_q_d / one_minus_q_star).ln()
+    }
+}
+
 /// One turn of the saddle-point equations.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
@@ -59,10 +70,12 @@ impl Task<'_> {
 
     /// From conjugates to order parameters to conjugates; `None` outside the domain.
     pub fn turn(&self, conjugates: &Conjugates, resolution: Resolution) -> Option<Turn> {
-        let possible = conjugates.q_0_hat < 1e14
-            && conjugates.q_0_hat > 1e-14
-            && conjugates.r_hat < 1e14
-            && conjugates.stiffness.abs() < 1e14;
+        // Near q_d = 1 the fields are of the order of 1/(1 − q_d)².
+        let largest = 1e22;
+        let possible = conjugates.q_0_hat < largest
+            && conjugates.q_0_hat > 1e-22
+            && conjugates.r_hat < largest
+            && conjugates.stiffness.abs() < largest;
         if !possible {
             return None;
         }
@@ -98,7 +111,7 @@ impl Task<'_> {
             r_hat: alpha * turn.energy.r_hat,
         });
         let first = match self.one_minus_q_star {
-            Some(kappa) => (turn.site.overlaps.one_minus_q_d / kappa).ln(),
+            Some(kappa) => constraint(&turn.site.overlaps, kappa),
             None => y[0] - returned[0],
         };
         let r = [first, y[1] - returned[1], y[2] - returned[2]];

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::chain::ChainParameters;
 use crate::parameters::{ParameterError, check_gamma};
+use crate::solution::Termination;
 
 /// What is minimised over γ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -24,9 +25,10 @@ impl Objective {
     pub fn of(self, errors: &[f64]) -> f64 {
         match self {
             Self::Mean => errors.iter().sum::<f64>() / errors.len() as f64,
-            Self::Max => errors
-                .iter()
-                .fold(f64::NEG_INFINITY, |m, e| if e.is_nan() { f64::NAN } else { m.max(*e) }),
+            // An error that is not known makes the largest unknown, wherever it stands.
+            Self::Max => errors.iter().fold(f64::NEG_INFINITY, |m, e| {
+                if m.is_nan() || e.is_nan() { f64::NAN } else { m.max(*e) }
+            }),
         }
     }
 }
@@ -36,8 +38,10 @@ impl Objective {
 pub struct TunePoint {
     /// γ, the same between all tasks.
     pub gamma: f64,
-    /// The objective there (null if the chain has no solution).
+    /// The objective there (null if the chain has no accurate solution).
     pub objective: f64,
+    /// How the chain ended: as the first of its tasks that is not `converged`.
+    pub termination: Termination,
     /// The errors on all tasks at the end.
     pub eps_by_task: Vec<f64>,
 }
@@ -78,8 +82,11 @@ pub fn tune(
         let complete = result.tasks.len() == chain.tasks() && result.is_converged();
         let eps_by_task = result.final_errors().to_vec();
         let objective = if complete { kind.of(&eps_by_task) } else { f64::NAN };
+        let ended = result.tasks.iter().map(|t| t.solution.termination);
+        let termination =
+            ended.clone().find(|t| *t != Termination::Converged).unwrap_or(Termination::Converged);
         done();
-        Ok(TunePoint { gamma, objective, eps_by_task })
+        Ok(TunePoint { gamma, objective, termination, eps_by_task })
     };
     let mut curve: Vec<TunePoint> =
         gammas.par_iter().map(|g| at(*g)).collect::<Result<_, ParameterError>>()?;
@@ -134,4 +141,19 @@ pub fn tune(
         at_edge,
         curve,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_error_is_never_swallowed() {
+        for kind in [Objective::Mean, Objective::Max] {
+            for errors in [[f64::NAN, 0.1, 0.2], [0.1, f64::NAN, 0.2], [0.1, 0.2, f64::NAN]] {
+                assert!(kind.of(&errors).is_nan(), "{kind:?} {errors:?}");
+            }
+        }
+        assert_eq!(Objective::Max.of(&[0.1, 0.3, 0.2]), 0.3);
+    }
 }

@@ -7,7 +7,7 @@ use remanent_theory::curve::Curve;
 use remanent_theory::energy::energy;
 use remanent_theory::fields::site_averages;
 use remanent_theory::overlaps::{Conjugates, Overlaps, Resolution};
-use remanent_theory::solution::{finish, roots};
+use remanent_theory::solution::{posterior, roots};
 use remanent_theory::task::{Task, from_coordinates};
 
 const FINE: Resolution = Resolution(1.5);
@@ -87,8 +87,8 @@ fn first_task_anchor(chain: &Chain, r_0: f64) -> Anchor {
     let task = chain.task(0, None);
     let curve = Curve::trace(task, 2.0, Resolution::STANDARD).unwrap();
     let found = roots(&curve, 2.0, Resolution::STANDARD);
-    let (_, left) = finish(&task, 2.0, &found[0], Resolution::STANDARD);
-    Anchor::new(left.unwrap().0, r_0)
+    let left = posterior(&task, &found[0], Resolution::STANDARD);
+    Anchor::new(left, r_0)
 }
 
 #[test]

@@ -9,13 +9,15 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::ProgressBar;
+use remanent_data::memory;
 use remanent_lab::config::{self, ConfigError};
 use remanent_lab::lists::{Values, ValuesError};
 use remanent_lab::plan::{Layers, Plan, Scan};
-use remanent_lab::{CHECKPOINT_EVERY, Cell, Context, Store, Watcher};
+use remanent_lab::{CHECKPOINT_EVERY, Cell, Context, Recalled, Store, Watcher};
 use serde_json::Value;
 use toml::Table;
 
+use crate::flags;
 use crate::output;
 
 /// Arguments of every experiment.
@@ -36,10 +38,10 @@ pub struct ExperimentArguments {
     #[arg(long)]
     quick: bool,
     /// Number of trials, each with its own teachers, data and student [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flags::count, allow_hyphen_values = true)]
     seeds: Option<u32>,
     /// The seed from which all trials are drawn [default: 1]
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = flags::seed, allow_hyphen_values = true)]
     seed: Option<u64>,
     /// Run directory; the same one continues what is there [default: one of its own under runs/]
     #[arg(long, value_name = "DIR")]
@@ -48,7 +50,7 @@ pub struct ExperimentArguments {
     #[arg(long)]
     fresh: bool,
     /// Seconds between checkpoints of a cell under way [default: 10]
-    #[arg(long, value_name = "SECONDS", default_value_t = CHECKPOINT_EVERY.as_secs_f64(), hide_default_value = true)]
+    #[arg(long, value_name = "SECONDS", default_value_t = CHECKPOINT_EVERY.as_secs_f64(), hide_default_value = true, value_parser = flags::number, allow_hyphen_values = true)]
     checkpoint_every: f64,
     /// Only says what would run and how long it would take
     #[arg(long)]
@@ -83,13 +85,8 @@ impl ExperimentArguments {
             flags.insert("seeds".into(), i64::from(seeds).into());
         }
         if let Some(seed) = self.seed {
-            let seed = i64::try_from(seed).map_err(|_| {
-                output::UsageError::new(format!(
-                    "--seed {seed} is out of range: at most {}",
-                    i64::MAX
-                ))
-            })?;
-            flags.insert("seed".into(), seed.into());
+            // Flags are read by a parser that refuses what TOML cannot hold.
+            flags.insert("seed".into(), i64::try_from(seed).unwrap_or(i64::MAX).into());
         }
         for text in &self.assignments {
             config::merge(&mut flags, assignment(text)?);
@@ -131,7 +128,7 @@ impl ExperimentArguments {
             fresh: self.fresh,
             every: self.checkpoint_every,
         };
-        place.run(cells, quiet).map(Some)
+        place.run_with_models(cells, quiet).map(Some)
     }
 
     fn preview<C: Cell>(
@@ -141,24 +138,35 @@ impl ExperimentArguments {
         config: &Value,
         cells: &[C],
     ) -> anyhow::Result<()> {
-        let survey = Store::survey(directory, kind, config, self.fresh, cells)?;
-        let work: u64 = survey.missing.iter().map(|&i| cells[i].work()).sum();
+        let survey = Store::survey_with_models(directory, kind, config, self.fresh, cells)?;
+        let works = survey.missing.iter().map(|&i| cells[i].work());
+        let work = works.fold(0, u64::saturating_add);
+        let missing = survey.missing.iter().map(|&i| &cells[i]);
+        let (needed, _) = remanent_lab::memory_at_once(missing);
+        let excess = memory::available().filter(|&available| needed > available);
         let mut text = format!(
             "run directory  {}\ncells          {} in all, {} to compute\n",
             directory.display(),
             cells.len(),
             survey.missing.len()
         );
-        if let Some(rate) = survey.missing.first().and_then(|&i| rate(&cells[i])) {
+        // To time a cell is to run it.
+        let timed = survey.missing.first().filter(|_| excess.is_none());
+        if let Some(rate) = timed.and_then(|&i| rate(&cells[i])) {
             let threads = rayon::current_num_threads().min(survey.missing.len());
             let seconds = work as f64 / rate / threads as f64;
             let plural = if threads == 1 { "" } else { "s" };
             let time = duration(seconds);
             text += &format!("time           about {time} on {threads} thread{plural}\n");
         }
-        let most = survey.missing.iter().map(|&i| cells[i].memory()).max().unwrap_or(0);
-        let threads = rayon::current_num_threads().min(survey.missing.len());
-        text += &format!("memory         about {}\n", bytes(most * threads as u64));
+        text += &format!("memory         about {}", memory::amount(needed));
+        text += &match excess {
+            Some(available) => {
+                let available = memory::amount(available);
+                format!(", and this machine has {available}: the run would be refused\n")
+            }
+            None => "\n".into(),
+        };
         output::print(&text)
     }
 }
@@ -180,19 +188,44 @@ pub struct Place<'a> {
 impl Place<'_> {
     /// Runs cells with a progress bar; Ctrl-C lets them save themselves.
     pub fn run<C: Cell>(&self, cells: &[C], quiet: bool) -> anyhow::Result<Finished<C>> {
+        self.run_all(cells, quiet, false)
+    }
+
+    /// The same, and cells whose models are missing or damaged make them again.
+    pub fn run_with_models<C: Cell>(
+        &self,
+        cells: &[C],
+        quiet: bool,
+    ) -> anyhow::Result<Finished<C>> {
+        self.run_all(cells, quiet, true)
+    }
+
+    fn run_all<C: Cell>(
+        &self,
+        cells: &[C],
+        quiet: bool,
+        with_models: bool,
+    ) -> anyhow::Result<Finished<C>> {
         output::usage((0.0..=1e6).contains(&self.every), || {
             format!(
                 "--checkpoint-every {} is out of range: it must be between 0 and 1e6 seconds",
                 self.every
             )
         })?;
+        if !self.fresh && remanent_lab::is_read_only(self.directory) {
+            return self.recall(cells, quiet);
+        }
         let store = Store::open(self.directory, self.kind, self.config, self.fresh)?
             .checkpoint_every(Duration::from_secs_f64(self.every));
         catch_interrupts()?;
         let bar = output::progress(cells.iter().map(|cell| cell.work() as usize).sum(), quiet);
-        let voice = Voice { bar: &bar };
+        let voice = Voice { bar: &bar, quiet };
         let start = Instant::now();
-        let records = store.run(cells, &voice, &INTERRUPTED);
+        let records = if with_models {
+            store.run_with_models(cells, &voice, &INTERRUPTED)
+        } else {
+            store.run(cells, &voice, &INTERRUPTED)
+        };
         bar.finish_and_clear();
         let records = records?;
         let seconds = cells.iter().map(|cell| store.seconds(cell)).collect();
@@ -201,7 +234,34 @@ impl Place<'_> {
         let wall_seconds = start.elapsed().as_secs_f64();
         output::remark(quiet, &format!("records in {}", store.directory().display()));
         let directory = store.directory().to_owned();
-        Ok(Finished { records, seconds, step_seconds, models, directory, wall_seconds })
+        let is_read_only = false;
+        Ok(Finished {
+            records,
+            seconds,
+            step_seconds,
+            models,
+            directory,
+            wall_seconds,
+            is_read_only,
+        })
+    }
+
+    /// The records of a run that is done, from a directory in which nothing can be written.
+    fn recall<C: Cell>(&self, cells: &[C], quiet: bool) -> anyhow::Result<Finished<C>> {
+        let start = Instant::now();
+        let found = Store::recall(self.directory, self.kind, self.config, cells)?;
+        let Recalled { records, seconds, step_seconds, models } = found;
+        let shown = self.directory.display();
+        output::remark(quiet, &format!("records in {shown}, which is read-only"));
+        Ok(Finished {
+            records,
+            seconds,
+            step_seconds,
+            models,
+            directory: self.directory.to_owned(),
+            wall_seconds: start.elapsed().as_secs_f64(),
+            is_read_only: true,
+        })
     }
 }
 
@@ -232,6 +292,8 @@ pub struct Finished<C: Cell> {
     pub directory: PathBuf,
     /// The time this command took.
     pub wall_seconds: f64,
+    /// Whether nothing can be written into the run directory.
+    pub is_read_only: bool,
 }
 
 /// Set when the user asks the program to stop.
@@ -255,6 +317,7 @@ pub fn catch_interrupts() -> anyhow::Result<()> {
 /// said even if he asked for quiet.
 struct Voice<'a> {
     bar: &'a ProgressBar,
+    quiet: bool,
 }
 
 impl Watcher for Voice<'_> {
@@ -264,6 +327,12 @@ impl Watcher for Voice<'_> {
 
     fn notice(&self, text: &str) {
         self.bar.suspend(|| output::say(&format!("note: {text}")));
+    }
+
+    fn continued(&self, seconds: f64) {
+        let text =
+            format!("a cell continues from its checkpoint, after {seconds:.2} s of computing");
+        self.bar.suspend(|| output::remark(self.quiet, &text));
     }
 }
 
@@ -305,21 +374,12 @@ pub fn rate<C: Cell>(cell: &C) -> Option<f64> {
             stop.store(true, Ordering::Relaxed);
         });
         // How it ends does not matter here; the run will tell.
-        let _ = cell.run(&mut Context::unsaved(&counter, &stop));
+        let _ = cell.run(&mut Context::probe(&counter, &stop));
         ended.store(true, Ordering::Relaxed);
     });
     let done = counter.units.load(Ordering::Relaxed) as f64;
     let start = counter.first.get()?;
     (done > 0.0).then(|| done / start.elapsed().as_secs_f64())
-}
-
-/// An amount of memory in words.
-pub fn bytes(amount: u64) -> String {
-    match amount as f64 / f64::from(1 << 20) {
-        mib if mib < 1.0 => "1 MiB".into(),
-        mib if mib < 1024.0 => format!("{mib:.0} MiB"),
-        mib => format!("{:.1} GiB", mib / 1024.0),
-    }
 }
 
 /// A time in words, rounded up.
@@ -328,6 +388,8 @@ pub fn duration(seconds: f64) -> String {
         s if s <= 1.0 => "a second".into(),
         s if s < 100.0 => format!("{} seconds", s.ceil()),
         s if s < 6000.0 => format!("{} minutes", (s / 60.0).ceil()),
-        s => format!("{:.1} hours", s / 3600.0),
+        s if s < 4e5 => format!("{:.1} hours", s / 3600.0),
+        s if s < 6e7 => format!("{:.0} days", s / 86_400.0),
+        s => format!("{:.0} years", s / 31_557_600.0),
     }
 }

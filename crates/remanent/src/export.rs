@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use remanent_data::files;
 use remanent_network::binary::{BinaryNetwork, npz, onnx};
 
+use crate::flags;
 use crate::model::{self, Choice, Model};
 use crate::output::{self, Outcome, UsageError};
 
@@ -30,14 +31,14 @@ pub struct Export {
     /// The file that is written [default: named after MODEL, in the current directory]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Replaces the file if it is there
+    /// Replaces the file if it is there; devices, pipes and symbolic links are never replaced
     #[arg(long)]
     force: bool,
     /// The trial of a run directory, from 0 [default: 0]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flags::count, allow_hyphen_values = true)]
     trial: Option<u32>,
     /// The case of a run directory that has several, from 1
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = flags::size, allow_hyphen_values = true)]
     case: Option<usize>,
 }
 
@@ -106,6 +107,7 @@ impl Export {
     fn check(&self, out: &Path, model: &Path) -> Result<(), UsageError> {
         let shown = out.display();
         output::usage(!out.is_dir(), || format!("--out {shown} is a directory; name a file"))?;
+        files::check_target(out).map_err(|error| UsageError::new(format!("--out: {error}")))?;
         let same = |a: &Path, b: &Path| matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b);
         output::usage(!same(out, model), || {
             format!("{shown} is the model itself; choose another name by --out")

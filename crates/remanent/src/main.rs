@@ -17,6 +17,7 @@ mod theory;
 mod train;
 
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -33,7 +34,7 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
     /// Number of threads; the results do not depend on it [default: all cores]
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", value_parser = flags::size, allow_hyphen_values = true)]
     threads: Option<usize>,
     /// No progress bar and no remarks on standard error
     #[arg(long, short, global = true)]
@@ -66,6 +67,7 @@ enum Command {
 }
 
 fn run(cli: Cli) -> anyhow::Result<Outcome> {
+    output::QUIET.store(cli.quiet, Ordering::Relaxed);
     if let Some(threads) = cli.threads {
         output::usage((1..=1024).contains(&threads), || {
             format!("--threads {threads} is out of range: it must be between 1 and 1024")

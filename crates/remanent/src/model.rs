@@ -1,14 +1,15 @@
 //! Models as commands take them: a file, or a run directory and the number of a trial.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use remanent_data::FileError;
+use remanent_data::files;
 use remanent_lab::found::FoundRun;
 use remanent_lab::sealed::SealError;
-use remanent_lab::training;
+use remanent_lab::{cell_name, training};
 use remanent_network::architecture::Architecture;
 use remanent_network::binary::{BinaryNetwork, NetworkError, file, format};
 use remanent_network::network::Network;
@@ -45,6 +46,16 @@ impl Model {
         }
         let decoded = remanent_network::model::decode(bytes);
         let (network, story) = decoded.map_err(|error| unusable(path, &error))?;
+        // In a run directory the name of a file says whose model it is.
+        let name = path.file_stem().and_then(OsStr::to_str).filter(|_| is_in_run(path));
+        if name.is_some_and(|name| name.len() == 32 && name != cell_name("train", &story)) {
+            let (trial, seed) = (&story["trial"], &story["seed"]);
+            return Err(anyhow!(
+                "{} has the name of another model: it holds that of trial {trial} of seed {seed}; \
+                 {MAKE_AGAIN}",
+                path.display()
+            ));
+        }
         Ok(Self::Trained { network: Box::new(network), story })
     }
 
@@ -75,14 +86,14 @@ impl Model {
 
 /// The bytes of a file that the user has named.
 pub fn read_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
-    fs::read(path).map_err(|error| match error.kind() {
+    files::read_whole(path).map_err(|error| match error.cause.kind() {
         io::ErrorKind::NotFound => UsageError::new(format!(
             "there is no file or directory {}; give a model (.safetensors or .rbin) or a run \
              directory",
             path.display()
         ))
         .into(),
-        _ => FileError::new("read", path)(error).into(),
+        _ => error.into(),
     })
 }
 
@@ -92,8 +103,20 @@ pub fn is_packed(path: &Path, bytes: &[u8]) -> bool {
     named || bytes.starts_with(&format::MAGIC)
 }
 
+/// What to do about a model of a run directory.
+pub const MAKE_AGAIN: &str = "the remanent train command of its run makes it again";
+
+/// Whether a file is among the models of a run directory.
+fn is_in_run(path: &Path) -> bool {
+    let folder = path.parent().filter(|folder| folder.file_name() == Some(OsStr::new("models")));
+    folder.and_then(Path::parent).is_some_and(|run| run.join("records").is_dir())
+}
+
 /// Says what is wrong with a file of arrays, and what to do about it.
 pub fn unusable(path: &Path, error: &TensorError) -> anyhow::Error {
+    if is_in_run(path) {
+        return anyhow!("{} cannot be used: {error}; {MAKE_AGAIN}", path.display());
+    }
     let cure = match error {
         TensorError::Format(_) | TensorError::Foreign => {
             "; give a model of remanent train (.safetensors), a packed one (.rbin), or a run \
@@ -118,12 +141,35 @@ pub struct Choice {
 /// Looks at a run directory.
 pub fn read_run(directory: &Path) -> anyhow::Result<FoundRun> {
     FoundRun::read(directory).map_err(|error| match error {
-        SealError::Missing(_) => anyhow!(
-            "{} is no run directory: it has no experiment.json; give the --out of a remanent train",
-            directory.display()
-        ),
+        SealError::Missing(_) => {
+            let shown = directory.display();
+            let cure = match runs_in(directory).as_slice() {
+                [] => "give the --out of remanent train or simulate".into(),
+                [one] => format!("the run in it is {one}"),
+                many => format!("the runs in it are {}: give one of them", many.join(", ")),
+            };
+            anyhow!("{shown} is no run directory: it has no experiment.json; {cure}")
+        }
         error => error.into(),
     })
+}
+
+/// The folders of a directory that are runs: `remanent reproduce` has one for each kind of cells, and
+/// runs/ has one for each configuration.
+fn runs_in(directory: &Path) -> Vec<String> {
+    const SHOWN: usize = 5;
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let folders = entries.map(|entry| entry.path());
+    let is_run = |path: &PathBuf| path.join("experiment.json").is_file();
+    let mut runs: Vec<String> =
+        folders.filter(is_run).map(|path| path.display().to_string()).collect();
+    runs.sort();
+    if runs.len() > SHOWN {
+        let more = runs.len() - SHOWN;
+        runs.truncate(SHOWN);
+        runs.push(format!("{more} more"));
+    }
+    runs
 }
 
 /// The file that is meant by a path: itself, or a model of a run directory, which is then said.
@@ -167,6 +213,7 @@ pub fn locate(path: &Path, choice: Choice, quiet: bool) -> anyhow::Result<PathBu
              continue the run"
         ))
     })?;
+    found.check_model().map_err(|error| anyhow!("{error}; {MAKE_AGAIN}"))?;
     output::remark(quiet, &format!("model of trial {trial}: {}", found.model.display()));
     Ok(found.model.clone())
 }

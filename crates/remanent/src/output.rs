@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -9,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use remanent_data::sources::SourceError;
 use remanent_data::stream::StreamError;
 use remanent_lab::config::ConfigError;
-use remanent_lab::lists::ValuesError;
+use remanent_lab::lists::{TooManyCases, ValuesError};
 use remanent_lab::plan::PlanError;
 use remanent_lab::reproduce::{UnknownFigure, WorkError};
 use remanent_lab::simulation::SettingError;
@@ -20,6 +21,9 @@ use remanent_theory::parameters::ParameterError;
 use remanent_theory::scan::ScanError;
 use serde::Serialize;
 use thiserror::Error;
+
+/// Whether the user asked for no remarks.
+pub static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// How a run ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +75,9 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
         || error.is::<ConfigError>()
         || error.is::<TrainingError>()
         || matches!(error.downcast_ref(), Some(e) if is_wrong_training(e))
-        || matches!(error.downcast_ref(), Some(e) if !matches!(e, StoreError::File(_)))
+        || matches!(error.downcast_ref(), Some(e) if is_wrong_place(e))
+        || matches!(error.downcast_ref(), Some(RunError::Memory { .. }))
+        || error.is::<TooManyCases>()
         || matches!(error.downcast_ref(), Some(SourceError::Unknown { .. }))
         || error.is::<ParameterError>()
         || error.is::<UnknownFigure>()
@@ -80,6 +86,11 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
         || error.is::<ValuesError>()
         || error.is::<PlotError>();
     if wrong_usage { 2 } else { 1 }
+}
+
+/// Whether a run directory is refused because of what was asked for.
+fn is_wrong_place(error: &StoreError) -> bool {
+    !matches!(error, StoreError::File(_) | StoreError::ReadOnly { .. })
 }
 
 /// Whether images are missing because of what was asked for, and not because they are not here.
@@ -110,7 +121,8 @@ pub struct Output {
     /// What is printed on standard output
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     pub format: Format,
-    /// Also draw the result into this file (.svg or .png)
+    /// Also draw the result into this file (.svg or .png). A picture that is there is replaced;
+    /// anything else is not
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub plot: Option<PathBuf>,
 }
@@ -121,7 +133,7 @@ impl Output {
         match &self.plot {
             Some(path) => {
                 PlotFormat::from_path(path)?;
-                remanent_plot::check_writable(path)
+                remanent_plot::check_picture(path)
             }
             None => Ok(()),
         }
@@ -135,7 +147,11 @@ impl Output {
         figure: impl FnOnce() -> Figure,
     ) -> anyhow::Result<()> {
         if let Some(path) = &self.plot {
+            let was_there = path.exists();
             figure().write(path)?;
+            if was_there {
+                remark(QUIET.load(Ordering::Relaxed), &format!("replaced {}", path.display()));
+            }
         }
         let text = match self.format {
             Format::Json => format!("{}\n", serde_json::to_string_pretty(data)?),

@@ -11,7 +11,7 @@ use remanent_data::dataset::View;
 use remanent_data::images::Images;
 use remanent_data::sources::Cache;
 use remanent_data::stream::{StreamSpec, Task};
-use remanent_lab::training::TrainingError;
+use remanent_lab::training::{self, TrainingError};
 use remanent_network::binary::{BinaryNetwork, Workspace};
 use remanent_network::metrics::{self, Scores, most_probable};
 use remanent_network::predictor::{Predictor, Probabilities, predict, test_stream};
@@ -19,6 +19,7 @@ use remanent_plot::{Cell, Table};
 use serde_json::{Value, json};
 
 use crate::data;
+use crate::flags;
 use crate::model::{self, Choice, Model};
 use crate::output::{self, Format, Outcome, UsageError};
 
@@ -46,7 +47,7 @@ pub struct Predict {
     /// file with x and perhaps y
     data: String,
     /// Only the first so many images [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flags::size, allow_hyphen_values = true)]
     limit: Option<usize>,
     /// Whether labels are used that come with the images
     #[arg(long, value_enum, default_value_t)]
@@ -55,26 +56,26 @@ pub struct Predict {
     #[arg(long, value_parser = predictor_parser())]
     predictor: Option<Predictor>,
     /// Passes of mean_field, and networks of sampled
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 8, value_parser = flags::size, allow_hyphen_values = true)]
     draws: usize,
     /// What is printed on standard output
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// The images are of this task of the stream, from 1: its order of pixels, its classes
-    #[arg(long, value_name = "T", help_heading = "Task")]
+    #[arg(long, value_name = "T", help_heading = "Task", value_parser = flags::size, allow_hyphen_values = true)]
     task: Option<usize>,
     /// The stream that was learned, e.g. permuted:mnist:5 [default: the model's own]
     #[arg(long, requires = "task", help_heading = "Task")]
     stream: Option<String>,
     /// The seed that was trained with [default: the model's own, else 1]
-    #[arg(long, value_name = "S", help_heading = "Task")]
+    #[arg(long, value_name = "S", help_heading = "Task", value_parser = flags::seed, allow_hyphen_values = true)]
     seed: Option<u64>,
     /// The trial of the model, from 0; chooses the model of a run directory [default: the model's
     /// own, else 0]
-    #[arg(long, value_name = "N", help_heading = "Task")]
+    #[arg(long, value_name = "N", help_heading = "Task", value_parser = flags::count, allow_hyphen_values = true)]
     trial: Option<u32>,
     /// The case of a run directory that has several, from 1
-    #[arg(long, value_name = "K", help_heading = "Task")]
+    #[arg(long, value_name = "K", help_heading = "Task", value_parser = flags::size, allow_hyphen_values = true)]
     case: Option<usize>,
     /// Folder of the datasets [default: as in remanent data]
     #[arg(long, value_name = "DIR")]
@@ -146,7 +147,7 @@ impl Predict {
                 images.inputs()
             )
         })?;
-        let task = self.task(&model, &cache)?;
+        let task = self.task(&model, &cache, quiet)?;
         let question = self.question(&images, task.as_ref(), quiet)?;
         check_labels(&question, model.architecture().outputs())?;
 
@@ -173,18 +174,22 @@ impl Predict {
     }
 
     /// The task that is asked for, with the number of tasks there are.
-    fn task(&self, model: &Model, cache: &Cache) -> anyhow::Result<Option<(Task, StreamSpec)>> {
-        let Some(number) = self.task else { return Ok(None) };
+    fn task(
+        &self,
+        model: &Model,
+        cache: &Cache,
+        quiet: bool,
+    ) -> anyhow::Result<Option<(Task, StreamSpec)>> {
         let story = model.story();
-        let told = story.and_then(|story| story["training"]["stream"].as_str());
-        let text = self.stream.as_deref().or(told).ok_or_else(|| {
-            UsageError::new(
-                "--task needs --stream, e.g. --stream permuted:mnist:5: a packed model does not \
-                 know what it was trained on"
-                    .into(),
-            )
-        })?;
-        let spec = StreamSpec::read(text).map_err(TrainingError::from)?;
+        let Some(number) = self.task else {
+            match story {
+                Some(story) => assumption(story).iter().for_each(|text| output::say(text)),
+                None => output::remark(quiet, PACKED_ASSUMPTION),
+            }
+            return Ok(None);
+        };
+        let spec = self.learned(story)?;
+        let text = spec.to_string().replace('\n', " then ");
         let stream = spec.load(cache).map_err(TrainingError::from)?;
         let wanted = model.architecture().inputs();
         output::usage(stream.inputs() == wanted, || {
@@ -192,11 +197,63 @@ impl Predict {
             format!("images of the stream {text} have {found} pixels, and the model takes {wanted}")
         })?;
         let (seed, trial) = self.origin(story);
+        for (flag, given, own) in [
+            ("--seed", seed, story.and_then(|story| story["seed"].as_u64())),
+            ("--trial", trial.into(), story.and_then(|story| story["trial"].as_u64())),
+        ] {
+            output::usage(own.is_none_or(|own| own == given), || {
+                let own = own.unwrap_or_default();
+                format!("{flag} {given} has other tasks than the model, which is of {own}")
+            })?;
+        }
         let mut tasks = stream.tasks(seed, trial);
         output::usage((1..=tasks.len()).contains(&number), || {
-            format!("--task {number} is out of range: {text} has tasks 1 to {}", tasks.len())
+            let count = tasks.len();
+            format!(
+                "--task {number} is out of range: {text} has tasks 1 to {count}, and the model \
+                     was trained on these"
+            )
         })?;
+        for (path, digest) in training::digests(stream.datasets()) {
+            let learned = story.map_or(&Value::Null, |story| &story["data"][&path]);
+            if !learned.is_null() && *learned != digest {
+                output::say(&format!("note: {path} is not what the model was trained on"));
+            }
+        }
         Ok(Some((tasks.swap_remove(number - 1), spec)))
+    }
+
+    /// The stream that was learned: the model's own if it has one. Another one is refused, and so is a
+    /// file of tasks, which may have changed since the model was trained.
+    fn learned(&self, story: Option<&Value>) -> anyhow::Result<StreamSpec> {
+        let read = |text: &str| StreamSpec::read(text).map_err(TrainingError::from);
+        let told = story.and_then(|story| story["training"]["stream"].as_str());
+        let given = self.stream.as_deref();
+        match (told, given) {
+            (Some(told), None) if StreamSpec::is_written_out(told) => Ok(read(told)?),
+            (Some(told), Some(given)) if StreamSpec::is_written_out(told) => {
+                let (own, given_spec) = (read(told)?, read(given)?);
+                output::usage(own == given_spec, || {
+                    format!(
+                        "--stream {given} is not what the model was trained on, {}; leave --stream out",
+                        told.trim().replace('\n', " then ")
+                    )
+                })?;
+                Ok(own)
+            }
+            (_, Some(given)) => Ok(read(given)?),
+            (Some(file), None) => Err(UsageError::new(format!(
+                "the model names its tasks by the file {file}, which may have changed since; state the \
+                 tasks by --stream"
+            ))
+            .into()),
+            (None, None) => Err(UsageError::new(
+                "--task needs --stream, e.g. --stream permuted:mnist:5: a packed model does not \
+                 know what it was trained on"
+                    .into(),
+            )
+            .into()),
+        }
     }
 
     /// The images as the network knows them.
@@ -282,6 +339,29 @@ impl Predict {
             }
         };
         output::print(&text)
+    }
+}
+
+/// What is assumed if no task is named and the model does not tell what it has learned.
+const PACKED_ASSUMPTION: &str = "note: images are taken as they are; if the model has learned permuted \
+                                 pixels or some of the classes, name the task by --task and --stream";
+
+/// What is assumed of images if no task is named, in words; none if it makes no difference.
+fn assumption(story: &Value) -> Option<&'static str> {
+    let text = story["training"]["stream"].as_str().unwrap_or_default();
+    let has = |kind: &str| text.lines().any(|line| line.trim_start().starts_with(kind));
+    if has("permuted") {
+        Some(
+            "note: the model has learned permuted pixels, and no --task is named: the pixels of the \
+             images are taken in their own order, which no permuted task had",
+        )
+    } else if has("split") {
+        Some(
+            "note: the model has learned some of the classes at a time, and no --task is named: the \
+             classes are counted from 0, as those of the first task",
+        )
+    } else {
+        None
     }
 }
 

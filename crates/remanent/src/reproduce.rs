@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use clap::Args;
+use remanent_data::memory;
 use remanent_lab::report::{Exhibit, Machine, Report};
 use remanent_lab::reproduce::{self, Batch, Batches, Experiment, Records, Work};
 use remanent_lab::training::{Material, Training};
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::data;
 use crate::experiment::{self, Place};
+use crate::flags;
 use crate::output::{self, Format, Outcome};
 
 /// About how many seconds a unit of work of a question to the theory takes.
@@ -46,7 +48,7 @@ pub struct Reproduce {
     #[arg(long)]
     quick: bool,
     /// At most so many trials of each case
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flags::count, allow_hyphen_values = true)]
     seeds: Option<u32>,
     /// Run directory; the same one continues what is there
     #[arg(long, value_name = "DIR", default_value = "runs/reproduce")]
@@ -62,7 +64,7 @@ pub struct Reproduce {
     #[arg(long)]
     fresh: bool,
     /// Seconds between checkpoints of a cell under way [default: 10]
-    #[arg(long, value_name = "SECONDS", default_value_t = CHECKPOINT_EVERY.as_secs_f64(), hide_default_value = true)]
+    #[arg(long, value_name = "SECONDS", default_value_t = CHECKPOINT_EVERY.as_secs_f64(), hide_default_value = true, value_parser = flags::number, allow_hyphen_values = true)]
     checkpoint_every: f64,
     /// Only lists cells, time and memory
     #[arg(long)]
@@ -111,6 +113,7 @@ impl Reproduce {
             machine,
             exhibits,
         };
+        atomic::sweep_own(&self.report)?;
         atomic::write(&page, &[report.html()?.as_bytes()])?;
         if let Some(root) = &self.keep {
             reproduce::keep(root, &report)?;
@@ -257,7 +260,11 @@ impl Reproduce {
                 for exhibit in &report.exhibits {
                     table.push(vec![
                         exhibit.id.as_str().into(),
-                        exhibit.verdict().to_string().as_str().into(),
+                        exhibit
+                            .verdict()
+                            .map_or("answers".into(), |v| v.to_string())
+                            .as_str()
+                            .into(),
                         exhibit.seconds.into(),
                         exhibit.title.as_str().into(),
                     ]);
@@ -280,11 +287,10 @@ fn json_of(report: &Report) -> Value {
             "figure": exhibit.id,
             "title": exhibit.title,
             "verdict": exhibit.verdict(),
-            "claim": exhibit.claim,
             "found": exhibit.found,
-            "checks": exhibit.checks,
-            "size": exhibit.size,
-            "reduced": exhibit.reduced,
+            "findings": exhibit.findings,
+            "size": exhibit.size.text,
+            "reduced": exhibit.size.is_reduced(),
             "cells": exhibit.cells,
             "seconds": exhibit.seconds,
         })
@@ -346,15 +352,15 @@ impl Cost {
     /// Seconds and bytes if the cells run on so many threads.
     fn on(&self, threads: usize) -> (f64, u64) {
         let threads = threads.min(self.missing).max(1);
-        (self.seconds / threads as f64, self.memory * threads as u64)
+        (self.seconds / threads as f64, self.memory.saturating_mul(threads as u64))
     }
 
     fn row(&self, name: &str, threads: usize, size: &str) -> Vec<remanent_plot::Cell> {
-        let (seconds, memory) = self.on(threads);
+        let (seconds, bytes) = self.on(threads);
         let (time, memory) = if self.missing == 0 {
             ("nothing".into(), String::new())
         } else {
-            (experiment::duration(seconds), experiment::bytes(memory))
+            (experiment::duration(seconds), memory::amount(bytes))
         };
         vec![
             name.into(),

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::data;
 use crate::experiment::{ExperimentArguments, Finished};
-use crate::flags::{put, put_count, put_list, put_text};
+use crate::flags::{self, put, put_count, put_list, put_name, put_text};
 use crate::output::{self, Format, Outcome, Output};
 
 const EXAMPLES: &str = "\
@@ -54,20 +54,20 @@ pub struct Train {
     #[arg(long, allow_hyphen_values = true)]
     epochs: Option<Values>,
     /// Images a step [default: 64]
-    #[arg(long)]
+    #[arg(long, value_parser = flags::count, allow_hyphen_values = true)]
     batch: Option<u32>,
     /// Learning rate [default: 0.01; 3 for metaplasticity as printed]
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, value_parser = flags::number, allow_hyphen_values = true)]
     lr: Option<f64>,
     /// Only the first so many training images of each task [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flags::count, allow_hyphen_values = true)]
     train_images: Option<u32>,
     /// Holds back the last so many training images and tests on them, not on the test set: what
     /// settings are to be chosen by
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flags::count, allow_hyphen_values = true)]
     validation: Option<u32>,
     /// Only the first so many test images of each task [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flags::count, allow_hyphen_values = true)]
     test_images: Option<u32>,
     /// relu or sign [default: relu]
     #[arg(long, help_heading = "Network")]
@@ -76,13 +76,13 @@ pub struct Train {
     #[arg(long, help_heading = "Network")]
     normalisation: Option<String>,
     /// Factor of the logits [default: 1]
-    #[arg(long, allow_hyphen_values = true, help_heading = "Network")]
+    #[arg(long, help_heading = "Network", value_parser = flags::number, allow_hyphen_values = true)]
     output_scale: Option<f64>,
     /// The factor of the logits is learned
     #[arg(long, help_heading = "Network")]
     learned_scale: bool,
     /// Standard deviation of the fields before learning [default: 1]
-    #[arg(long, allow_hyphen_values = true, help_heading = "Network")]
+    #[arg(long, help_heading = "Network", value_parser = flags::number, allow_hyphen_values = true)]
     spread: Option<f64>,
     /// beta of vcl, ewc and joint: 2 or 1,12.5 (one a task), tanh:A,DELTA,B, or epochs:1,2,...
     /// [default: tanh:10,0.1,2]
@@ -93,7 +93,7 @@ pub struct Train {
     #[arg(long, help_heading = "Learner")]
     anchor: Option<String>,
     /// Factor of that pull [default: 1]
-    #[arg(long, allow_hyphen_values = true, help_heading = "Learner")]
+    #[arg(long, help_heading = "Learner", value_parser = flags::number, allow_hyphen_values = true)]
     gamma: Option<f64>,
     /// Information of ewc: variance (the paper's appendix) or empirical (Kirkpatrick et al.)
     /// [default: variance]
@@ -113,12 +113,12 @@ pub struct Train {
     #[arg(long, value_name = "LIST", help_heading = "Measurements")]
     predictor: Option<String>,
     /// Passes of mean_field, and networks of sampled [default: 8]
-    #[arg(long, help_heading = "Measurements")]
+    #[arg(long, help_heading = "Measurements", value_parser = flags::count, allow_hyphen_values = true)]
     draws: Option<u32>,
     /// When accuracies are measured: after every epoch or every task [default: epoch]
     #[arg(long, help_heading = "Measurements")]
     evaluate: Option<String>,
-    /// A dataset that no task has, to be told from the tasks by confidence
+    /// A dataset that no task has, to be told from the tasks by confidence; none for no such test
     #[arg(long, value_name = "DATASET", help_heading = "Measurements")]
     ood: Option<String>,
     /// Also writes event files for TensorBoard into DIR/tensorboard
@@ -154,6 +154,7 @@ impl Train {
             .iter()
             .map(|case| Training::from_table(&case.table))
             .collect::<Result<_, _>>()?;
+        plan.refuse_equal(&trainings)?;
         let cache = data::cache(self.data_dir.as_deref(), "--data-dir")?;
         let materials = Material::load_all(&trainings.iter().collect::<Vec<_>>(), &cache)?;
         let trials: Vec<Trial> = trainings
@@ -168,22 +169,22 @@ impl Train {
                 })
             })
             .collect();
-        let config = json!({
-            "seed": plan.seed,
-            "cases": trainings.iter().map(Training::to_json).collect::<Vec<_>>(),
-        });
+        let config = config(&plan, &trainings, &materials);
+        remarks(&plan, &trainings, &materials);
         let Some(finished) = self.experiment.run("train", &config, &trials, quiet)? else {
             return Ok(Outcome::Done);
         };
-        let directory = finished.directory.clone();
-        let reports = reports(&plan, &trainings, finished)?;
+        let (directory, is_read_only) = (finished.directory.clone(), finished.is_read_only);
+        let reports = reports(&plan, &trainings, &materials, finished)?;
         let data = json(&reports);
         let named: Vec<(&str, &TrainingSummary)> =
             reports.iter().map(|report| (report.label.as_str(), &report.summary)).collect();
         let figure = || training::figure(&named, plan.title.as_deref());
         let records: Vec<&[TrialRecord]> =
             reports.iter().map(|report| report.records.as_slice()).collect();
-        files::write(&directory, &data, &named, &records, &figure())?;
+        if !is_read_only {
+            files::write(&directory, &data, &named, &records, &figure())?;
+        }
         if self.tensorboard {
             files::write_events(&directory, &records)?;
             let folder = directory.join("tensorboard");
@@ -195,9 +196,9 @@ impl Train {
 
     fn flags(&self) -> toml::Table {
         let mut flags = toml::Table::new();
-        put_text(&mut flags, "stream", &self.stream);
-        put_text(&mut flags, "preset", &self.preset);
-        put_text(&mut flags, "learner", &self.learner);
+        put_name(&mut flags, "stream", &self.stream);
+        put_name(&mut flags, "preset", &self.preset);
+        put_name(&mut flags, "learner", &self.learner);
         put_list(&mut flags, "hidden", &self.hidden);
         put_list(&mut flags, "epochs", &self.epochs);
         put_count(&mut flags, "batch", self.batch);
@@ -205,38 +206,74 @@ impl Train {
         put_count(&mut flags, "train_images", self.train_images);
         put_count(&mut flags, "validation", self.validation);
         put_count(&mut flags, "test_images", self.test_images);
-        put_text(&mut flags, "activation", &self.activation);
-        put_text(&mut flags, "normalisation", &self.normalisation);
+        put_name(&mut flags, "activation", &self.activation);
+        put_name(&mut flags, "normalisation", &self.normalisation);
         put(&mut flags, "output_scale", self.output_scale);
         if self.learned_scale {
             flags.insert("learned_scale".into(), true.into());
         }
         put(&mut flags, "spread", self.spread);
         put_text(&mut flags, "beta_schedule", &self.beta_schedule);
-        put_text(&mut flags, "anchor", &self.anchor);
+        put_name(&mut flags, "anchor", &self.anchor);
         put(&mut flags, "gamma", self.gamma);
-        put_text(&mut flags, "fisher", &self.fisher);
-        put_text(&mut flags, "form", &self.form);
+        put_name(&mut flags, "fisher", &self.fisher);
+        put_name(&mut flags, "form", &self.form);
         put_list(&mut flags, "meta", &self.meta);
-        put_text(&mut flags, "optimizer", &self.optimizer);
-        put_text(&mut flags, "predictor", &self.predictor);
+        put_name(&mut flags, "optimizer", &self.optimizer);
+        put_name(&mut flags, "predictor", &self.predictor);
         put_count(&mut flags, "draws", self.draws);
-        put_text(&mut flags, "evaluate", &self.evaluate);
-        put_text(&mut flags, "ood", &self.ood);
+        put_name(&mut flags, "evaluate", &self.evaluate);
+        put_name(&mut flags, "ood", &self.ood);
         flags
+    }
+}
+
+/// What all trials of the run have in common. Own images are told apart by their content: a run on
+/// others is another run.
+fn config(plan: &Plan, trainings: &[Training], materials: &[Material]) -> Value {
+    let mut config = json!({
+        "seed": plan.seed,
+        "cases": trainings.iter().map(Training::to_json).collect::<Vec<_>>(),
+    });
+    if materials.iter().any(|material| !material.own().is_empty()) {
+        config["data"] = materials.iter().map(|material| json!(material.own())).collect();
+    }
+    config
+}
+
+/// What the user may not have meant, each said once.
+fn remarks(plan: &Plan, trainings: &[Training], materials: &[Material]) {
+    let mut said: Vec<String> = Vec::new();
+    let mut say = |text: String| {
+        if !said.contains(&text) {
+            output::say(&text);
+            said.push(text);
+        }
+    };
+    for ((case, training), material) in plan.cases.iter().zip(trainings).zip(materials) {
+        if let Some(unused) = training::unused_of_preset(&case.table) {
+            say(format!("note: {unused}"));
+        }
+        if let (Some(ood), Some(known)) = (&training.ood, material.stream_has_ood()) {
+            say(format!(
+                "warning: --ood {ood} is in the stream, as {known}: ood_auc does not tell how unknown \
+                 images are recognised"
+            ));
+        }
     }
 }
 
 fn reports(
     plan: &Plan,
     trainings: &[Training],
+    materials: &[Material],
     finished: Finished<Trial>,
 ) -> anyhow::Result<Vec<Report>> {
     let mut records = finished.records.into_iter();
     let mut steps = finished.step_seconds.chunks(plan.seeds);
     let mut models = finished.models.chunks(plan.seeds);
     let mut reports = Vec::new();
-    for (case, training) in plan.cases.iter().zip(trainings) {
+    for ((case, training), material) in plan.cases.iter().zip(trainings).zip(materials) {
         let records: Vec<TrialRecord> = records.by_ref().take(plan.seeds).collect();
         let summary = training::summarise(&records).context("a training without trials")?;
         let seconds: Option<f64> = steps.next().unwrap_or_default().iter().copied().sum();
@@ -244,6 +281,9 @@ fn reports(
         let mut config = training.to_json();
         config["seed"] = plan.seed.into();
         config["seeds"] = plan.seeds.into();
+        if !material.own().is_empty() {
+            config["data"] = json!(material.own());
+        }
         reports.push(Report {
             label: case.label(),
             config,

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 #[cfg(unix)]
 use crate::common::interrupt_after;
-use crate::common::{json, kill_after, records, refused, remanent};
+use crate::common::{continue_run, json, kill_after_checkpoint, records, refused, remanent};
 
 #[test]
 fn json_keeps_its_contract() {
@@ -137,13 +137,12 @@ fn a_killed_run_continues_bit_for_bit() {
         ("slow", "--n 500 --alpha 2 --learner slow-sgd --epochs 800 --seeds 3"),
         ("boltzmann", "--n 300 --alpha 0.5,1 --learner boltzmann --beta 5 --sweeps 800 --seeds 3"),
     ] {
-        let run =
-            |out: &str| format!("simulate {arguments} --threads 2 --quiet --out {name}-{out}");
+        let run = |out: &str| format!("simulate {arguments} --threads 2 --out {name}-{out}");
         remanent(&directory, &run("whole")).assert().success();
-        for pause in [60, 250, 400] {
-            kill_after(&directory, &run("killed"), Duration::from_millis(pause));
+        for pause in [0, 30, 100] {
+            kill_after_checkpoint(&directory, &run("killed"), Duration::from_millis(pause));
         }
-        remanent(&directory, &run("killed")).assert().success();
+        continue_run(&directory, &run("killed"));
         assert_eq!(
             records(&directory.path().join(format!("{name}-whole"))),
             records(&directory.path().join(format!("{name}-killed"))),

@@ -192,7 +192,7 @@ fn bad_input_is_refused_before_anything_is_computed() {
     let wrong_kind = folder.path().join("a.pdf");
     let text = |p: &Path| p.to_str().unwrap().to_owned();
     let cases: Vec<(Vec<String>, &str)> = [
-        ("single --alpha 0", "alpha = 0 is out of range: it must be between 0.0001 and 100"),
+        ("single --alpha 0", "alpha = 0 is out of range: it must be between 0.0001 and 1000"),
         ("single --alpha -1", "alpha = -1 is out of range"),
         ("single --alpha nan", "not a finite number"),
         ("single --alpha 1:2", "from:to:step"),

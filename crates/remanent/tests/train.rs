@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 #[cfg(unix)]
 use crate::common::interrupt_after;
-use crate::common::{json, kill_after, records, refused, remanent};
+use crate::common::{continue_run, json, kill_after_checkpoint, records, refused, remanent};
 
 const PREDICTORS: [&str; 4] = ["stochastic", "mean_field", "sampled", "hard"];
 
@@ -97,14 +97,14 @@ fn a_killed_training_continues_bit_for_bit() {
         let run = |out: &str, threads: usize| {
             format!(
                 "train --stream permuted:digits:3 --hidden 150,150 --epochs 8 --seeds 2 --draws 2 \
-                 {arguments} --threads {threads} --quiet --out {name}-{out}"
+                 {arguments} --threads {threads} --out {name}-{out}"
             )
         };
         remanent(&directory, &run("whole", 1)).assert().success();
-        for pause in [150, 400] {
-            kill_after(&directory, &run("killed", 2), Duration::from_millis(pause));
+        for pause in [0, 100] {
+            kill_after_checkpoint(&directory, &run("killed", 2), Duration::from_millis(pause));
         }
-        remanent(&directory, &run("killed", 2)).assert().success();
+        continue_run(&directory, &run("killed", 2));
         let path = |out: &str| directory.path().join(format!("{name}-{out}"));
         assert_eq!(records(&path("whole")), records(&path("killed")), "{name}");
         for model in std::fs::read_dir(path("whole").join("models")).unwrap() {

@@ -14,7 +14,8 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, UndefinedBehavior, context};
 
-use super::{Exhibit, Report, ReportError, Verdict};
+use super::{Exhibit, Report, ReportError};
+use crate::verdict::{Findings, Outcome, Test, Verdict};
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -36,17 +37,14 @@ pub(super) fn render(report: &Report) -> Result<String, ReportError> {
     environment.add_filter("formula", formula);
     // The name ends in `.html`, which is what turns escaping on.
     environment.add_template("page.html", TEMPLATE)?;
-    let of = |beyond| report.exhibits.iter().filter(move |e| e.beyond == beyond);
-    let groups = [
-        (false, "The paper’s figures", "of the paper"),
-        (true, "Beyond the paper", "beyond the paper"),
-    ]
-    .map(|(beyond, title, place)| {
-        context! {
-            title, place,
-            exhibits => of(beyond).map(exhibit).collect::<Vec<_>>(),
-            counts => Verdict::ALL.map(|v| of(beyond).filter(|e| e.verdict() == v).count()).to_vec(),
-        }
+    let of = |beyond| report.exhibits.iter().filter(move |e| e.is_beyond() == beyond);
+    let groups =
+        [(false, "The paper’s figures"), (true, "Beyond the paper")].map(|(beyond, title)| {
+            context! { title, beyond, exhibits => of(beyond).map(exhibit).collect::<Vec<_>>() }
+        });
+    let counts = Verdict::ALL.map(|v| {
+        let count = of(false).filter(|e| e.verdict() == Some(v)).count();
+        context! { verdict => verdict(v), count }
     });
     // The groups have the exhibits: a second copy of the drawings and data would only cost time.
     let front = context! {
@@ -62,7 +60,8 @@ pub(super) fn render(report: &Report) -> Result<String, ReportError> {
         report => front,
         style => Value::from_safe_string(STYLE.to_owned()),
         groups => groups.to_vec(),
-        verdicts => Verdict::ALL.map(verdict).to_vec(),
+        counts => counts.to_vec(),
+        rules => crate::verdict::RULES,
     })?;
     Ok(page)
 }
@@ -119,25 +118,70 @@ fn verdict(verdict: Verdict) -> Value {
     }
 }
 
+fn outcome(outcome: Outcome) -> Value {
+    context! { name => outcome.name(), symbol => outcome.symbol().to_string() }
+}
+
+/// A test of a list. Where several in a row have the same reason, the last one gives it.
+fn test(test: &Test, next: Option<&Test>) -> Value {
+    let reason = Some(&test.reason).filter(|reason| next.is_none_or(|t| t.reason != **reason));
+    context! {
+        outcome => outcome(test.outcome),
+        statement => test.statement(),
+        margin => test.margin.as_str(),
+        reason,
+    }
+}
+
+fn tests(tests: &[Test]) -> Vec<Value> {
+    tests.iter().enumerate().map(|(i, one)| test(one, tests.get(i + 1))).collect()
+}
+
+/// Claims and answers have the same layout.
+fn findings(findings: &Findings) -> Vec<Value> {
+    match findings {
+        Findings::Claims(claims) => claims
+            .iter()
+            .map(|claim| {
+                context! {
+                    says => claim.says.as_str(),
+                    place => claim.place.as_str(),
+                    outcome => outcome(claim.outcome),
+                    tests => tests(&claim.tests),
+                    remarks => tests(&claim.remarks),
+                }
+            })
+            .collect(),
+        Findings::Answers(answers) => answers
+            .iter()
+            .map(|answer| {
+                context! {
+                    question => answer.question.as_str(),
+                    answer => answer.answer.as_str(),
+                    tests => tests(&answer.tests),
+                }
+            })
+            .collect(),
+    }
+}
+
 fn exhibit(exhibit: &Exhibit) -> Value {
     let anchor = anchor(&exhibit.id);
     context! {
         id => exhibit.id.as_str(),
         title => exhibit.title.as_str(),
-        beyond => exhibit.beyond,
-        size => exhibit.size.as_str(),
-        // What the size would be otherwise is said once, at the figure.
-        extent => exhibit.size.split(" (").next(),
-        reduced => exhibit.reduced,
-        claim => exhibit.claim.as_str(),
+        beyond => exhibit.is_beyond(),
+        size => exhibit.size.sentence(),
+        extent => exhibit.size.text.as_str(),
+        reduced => exhibit.size.is_reduced(),
         found => exhibit.found.as_str(),
-        checks => Value::from(Serde(&exhibit.checks)),
+        findings => findings(&exhibit.findings),
         notes => Value::from(Serde(&exhibit.notes)),
         config => exhibit.config.as_str(),
         command => exhibit.command.as_str(),
         seconds => exhibit.seconds,
         cells => exhibit.cells,
-        verdict => verdict(exhibit.verdict()),
+        verdict => exhibit.verdict().map(verdict),
         svg => Value::from_safe_string(renamed(&exhibit.svg, &anchor)),
         wide => width(&exhibit.svg) > WIDE,
         rows => exhibit.csv.lines().count().saturating_sub(1),
@@ -184,7 +228,19 @@ mod tests {
     use remanent_plot::{Axis, Curve, Figure, Panel};
 
     use super::*;
-    use crate::report::{Check, Machine};
+    use serde_json::json;
+
+    use crate::report::{Machine, Size};
+    use crate::verdict::{Answer, Claim, Estimate, Threshold};
+
+    fn claims(says: &str, place: &str, quantity: &str) -> Findings {
+        let test = Test::above(quantity, Some(Estimate::exact(1.0)), Threshold::ZERO);
+        Findings::Claims(vec![Claim::new(says, place, vec![test])])
+    }
+
+    fn answers(question: &str, answer: &str) -> Findings {
+        Findings::Answers(vec![Answer::new(question, answer)])
+    }
 
     fn figure() -> Exhibit {
         let panel = Panel::new("", Axis::linear("x"), Axis::linear("y"))
@@ -192,13 +248,11 @@ mod tests {
         Exhibit {
             id: "3b".into(),
             title: "error".into(),
-            beyond: false,
-            size: "paper size".into(),
-            reduced: false,
-            claim: "It falls.".into(),
+            size: Size { text: "N = 1000".into(), full: None, fewer_points: false },
             found: "It falls.".into(),
-            checks: vec![Check { what: "it falls".into(), holds: true, essential: true }],
+            findings: claims("It falls.", "Fig. 3b", "the fall"),
             notes: vec!["a note".into()],
+            measurements: json!({"fall": 1.0}),
             svg: Figure::single(panel).to_svg(),
             csv: "x,y\n0,1\n1,2\n".into(),
             config: "n = 5\n".into(),
@@ -231,12 +285,19 @@ mod tests {
     #[test]
     fn every_exhibit_has_its_section_and_is_linked_from_the_front() {
         let ids = ["1", "2bc", "3b", "B4", "S 1/2"];
-        let with =
-            |id: &&str| Exhibit { id: id.to_string(), beyond: id.starts_with('B'), ..figure() };
+        let with = |id: &&str| {
+            let exhibit = Exhibit { id: id.to_string(), ..figure() };
+            if id.starts_with('B') {
+                Exhibit { findings: answers("How far?", "1.2"), ..exhibit }
+            } else {
+                exhibit
+            }
+        };
         let page = report(ids.iter().map(with).collect()).html().unwrap();
         for name in ["fig-1", "fig-2bc", "fig-3b", "fig-B4", "fig-S-1-2"] {
+            let verdict = if name == "fig-B4" { "answers" } else { "reproduced" };
             let section =
-                format!("<section class=\"exhibit\" id=\"{name}\" data-verdict=\"reproduced\">");
+                format!("<section class=\"exhibit\" id=\"{name}\" data-verdict=\"{verdict}\">");
             assert_eq!(page.matches(&section).count(), 1, "{name}");
             assert!(page.contains(&format!("href=\"#{name}\"")), "{name}");
         }
@@ -260,18 +321,17 @@ mod tests {
         let exhibit = Exhibit {
             id: text(),
             title: text(),
-            size: text(),
-            reduced: true,
-            claim: text(),
+            size: Size { text: text(), full: Some(text()), fewer_points: true },
             found: text(),
-            checks: vec![Check { what: text(), holds: false, essential: false }],
+            findings: claims(bad, bad, bad),
             notes: vec![text()],
+            measurements: json!(bad),
             csv: text(),
             config: text(),
             command: text(),
             ..figure()
         };
-        let beyond = Exhibit { id: "B1".into(), beyond: true, ..exhibit.clone() };
+        let beyond = Exhibit { id: "B1".into(), findings: answers(bad, bad), ..exhibit.clone() };
         let machine = Machine {
             processor: text(),
             system: text(),

@@ -1,6 +1,7 @@
-//! The list of all figures: what each is called, what the paper claims with it, where its configuration
-//! is, and who draws and judges it.
+//! The list of all figures: what each is called, where its configuration is, and the study that
+//! measures, judges and draws it.
 
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::config;
@@ -9,7 +10,8 @@ use crate::reproduce::figures::{
     gamma, limit, norm, one_task, order_parameters, overlap, permuted, phases, prior, sequences,
     time_course, two_tasks, uncertainty,
 };
-use crate::reproduce::results::{Results, Shown};
+use crate::reproduce::results::{Drawing, Judgement, Results};
+use crate::reproduce::study;
 
 /// One figure.
 #[derive(Debug)]
@@ -18,14 +20,16 @@ pub struct Entry {
     pub id: &'static str,
     /// A few words.
     pub title: &'static str,
-    /// What the paper claims; what is asked, if it is not in the paper.
-    pub claim: &'static str,
     /// The folder of figures/ that holds the configuration.
     pub folder: &'static str,
     /// The configuration.
     pub config: &'static str,
-    /// Draws and judges it. None if its records are not those it needs.
-    pub show: fn(&Results) -> Option<Shown>,
+    /// Takes its measurements. None if the records are not those it needs.
+    pub measure: fn(&Results) -> Option<Value>,
+    /// Judges measurements. Fails if they are not its own.
+    pub judge: fn(&Value) -> Result<Judgement, String>,
+    /// Draws it. None if the records are not those it needs.
+    pub draw: fn(&Results) -> Option<Drawing>,
 }
 
 impl Entry {
@@ -36,218 +40,47 @@ impl Entry {
 }
 
 macro_rules! entry {
-    ($id:literal, $folder:literal, $title:literal, $show:path, $claim:literal) => {
+    ($id:literal, $folder:literal, $title:literal, $study:ty) => {
         Entry {
             id: $id,
             title: $title,
-            claim: $claim,
             folder: $folder,
             config: include_str!(concat!("../../../../figures/", $folder, "/experiment.toml")),
-            show: $show,
+            measure: study::measure::<$study>,
+            judge: study::judge::<$study>,
+            draw: <$study as study::Study>::draw,
         }
     };
 }
 
 /// All figures, in the order of the report.
 pub static CATALOGUE: [Entry; 26] = [
-    entry!(
-        "1",
-        "1",
-        "expected log-likelihood and its upper bound",
-        bound::show,
-        "The upper bound ln E P, which is maximised instead of the expected log-likelihood, can be tight: \
-         for ten weights and ten examples both go together."
-    ),
-    entry!(
-        "2a",
-        "2a",
-        "learning curves of one task",
-        one_task::show,
-        "With more examples the single task is learned better."
-    ),
-    entry!(
-        "2b",
-        "2b",
-        "error of the first of two unrelated tasks",
-        two_tasks::show_first,
-        "When the task changes the error of the first task rises and then settles at a stable value; \
-         traditional SGD forgets more."
-    ),
-    entry!(
-        "2c",
-        "2b",
-        "error of the second of two unrelated tasks",
-        two_tasks::show_second,
-        "The error of the second task falls, the lower the more examples there are, but not to the level \
-         of the task learned in isolation."
-    ),
-    entry!(
-        "2d",
-        "2d",
-        "overlap with what both teachers share",
-        overlap::show,
-        "Without the KL term the overlap with the common part of both teachers falls more sharply and then \
-         rises more rapidly; with it the overlap changes slowly and stays lower."
-    ),
-    entry!(
-        "3a",
-        "3a",
-        "order parameters of the first task",
-        order_parameters::show,
-        "With more examples the space of weights shrinks down to a single point, the teacher: q_d, q_0 and \
-         r grow smoothly to one."
-    ),
-    entry!(
-        "3b",
-        "3b",
-        "error against α",
-        error_curve::show,
-        "SGD follows the theory; the transition to perfect generalisation at α ≈ 1.7 is continuous, and \
-         beyond it the error falls as a power law with an exponent of about 13.1."
-    ),
-    entry!(
-        "3c",
-        "3c",
-        "convergence time",
-        convergence_time::show,
-        "The time that gradient descent needs to converge peaks at α ≈ 1.7."
-    ),
-    entry!(
-        "3d",
-        "3d",
-        "error against q_⋆",
-        norm::show,
-        "At the same norm q_⋆ slow SGD and the equilibrium theory (published at β = 5) are comparable."
-    ),
-    entry!(
-        "4a",
-        "4a",
-        "error of task 2 against α_2, γ = 1",
-        data_of_task_two::show_second,
-        "Similar tasks make the second task easier, opposed ones harder; gradient descent agrees with the \
-         theory except around the transition."
-    ),
-    entry!(
-        "4b",
-        "4a",
-        "error of task 1 against α_2, γ = 1",
-        data_of_task_two::show_first,
-        "The error of the first task rises as the second is learned, as far as the tasks are not alike; \
-         gradient descent agrees with the theory."
-    ),
-    entry!(
-        "4c",
-        "4c",
-        "error of task 2 against α_2, γ = 0.1",
-        data_of_task_two::show_second_weakly,
-        "With a tenth of the KL term the second task is learned with less data, and the critical α_2 \
-         changes."
-    ),
-    entry!(
-        "4d",
-        "4c",
-        "error of task 1 against α_2, γ = 0.1",
-        data_of_task_two::show_first_weakly,
-        "With a tenth of the KL term the memory of the first task is strongly degraded."
-    ),
-    entry!(
-        "5a",
-        "5a",
-        "time course, r_0 = 0.6, α = 3 and 3",
-        time_course::show,
-        "Predictions of the theory and the training of large perceptrons are in excellent agreement."
-    ),
-    entry!(
-        "5b",
-        "5b",
-        "time course, r_0 = 0.5, α = 4 and 3",
-        time_course::show,
-        "Predictions of the theory and the training of large perceptrons are in excellent agreement."
-    ),
-    entry!(
-        "6",
-        "6",
-        "MNIST and Fashion-MNIST, both orders",
-        sequences::show,
-        "In both orders variational continual learning performs much better than metaplasticity: it forgets less \
-         and learns the new task better."
-    ),
-    entry!(
-        "7a",
-        "7a",
-        "permuted MNIST, variational continual learning",
-        permuted::show_variational,
-        "Networks trained by variational continual learning learn five permuted tasks and preserve their \
-         performance while others are learned."
-    ),
-    entry!(
-        "7b",
-        "7b",
-        "permuted MNIST, metaplasticity",
-        permuted::show_metaplasticity,
-        "Metaplasticity learns the five tasks less well and forgets more than variational continual \
-         learning."
-    ),
-    entry!(
-        "8",
-        "7a",
-        "uncertainty of each layer",
-        uncertainty::show,
-        "The mean uncertainty falls during continual learning, rises a little after each change of task and \
-         falls again; the last layer keeps the lowest."
-    ),
-    entry!(
-        "B1",
-        "B1",
-        "branches and phase diagram",
-        phases::show,
-        "Which solutions do the equations have at β = 20, where do they exchange stability, where is \
-         replica symmetry broken, and how does all that depend on β?"
-    ),
-    entry!(
-        "B2",
-        "B2",
-        "forgetting over ten tasks",
-        chain_of_tasks::show,
-        "Does the theory, continued from two tasks to ten, predict what perceptrons remember?"
-    ),
-    entry!(
-        "B3",
-        "B3",
-        "how strongly to protect the old task",
-        gamma::show,
-        "Is the factor γ that the theory recommends the one that simulations find best?"
-    ),
-    entry!(
-        "B4",
-        "B4",
-        "the theory's own ensemble, sampled",
-        ensemble::show,
-        "Are the equations right: do samples of the ensemble they describe agree with them?"
-    ),
-    entry!(
-        "B5",
-        "B5",
-        "binary networks of every learner",
-        binary::show,
-        "What is left of each learner if the network is really binary: accuracy, calibration, and the \
-         recognition of images of no task?"
-    ),
-    entry!(
-        "B6",
-        "B6",
-        "a uniform prior for the first task",
-        prior::show,
-        "The paper remarks that with a uniform prior learning is similar but needs more data: is that so?"
-    ),
-    entry!(
-        "B7",
-        "B7",
-        "the limit of low temperature",
-        limit::show,
-        "Is perfect generalisation reached as β grows, is the transition continuous, and where is the \
-         replica-symmetric answer not to be trusted?"
-    ),
+    entry!("1", "1", "expected log-likelihood and its upper bound", bound::Bound),
+    entry!("2a", "2a", "learning curves of one task", one_task::OneTask),
+    entry!("2b", "2b", "error of the first of two unrelated tasks", two_tasks::FirstTask),
+    entry!("2c", "2b", "error of the second of two unrelated tasks", two_tasks::SecondTask),
+    entry!("2d", "2d", "overlap with what both teachers share", overlap::Overlap),
+    entry!("3a", "3a", "order parameters of the first task", order_parameters::OrderParameters),
+    entry!("3b", "3b", "error against α", error_curve::ErrorCurve),
+    entry!("3c", "3c", "convergence time", convergence_time::ConvergenceTime),
+    entry!("3d", "3d", "error against q_⋆", norm::Norm),
+    entry!("4a", "4a", "error of task 2 against α_2, γ = 1", data_of_task_two::Second),
+    entry!("4b", "4a", "error of task 1 against α_2, γ = 1", data_of_task_two::First),
+    entry!("4c", "4c", "error of task 2 against α_2, γ = 0.1", data_of_task_two::SecondWeakly),
+    entry!("4d", "4c", "error of task 1 against α_2, γ = 0.1", data_of_task_two::FirstWeakly),
+    entry!("5a", "5a", "time course, r_0 = 0.6, α = 3 and 3", time_course::TimeCourse),
+    entry!("5b", "5b", "time course, r_0 = 0.5, α = 4 and 3", time_course::TimeCourse),
+    entry!("6", "6", "MNIST and Fashion-MNIST, both orders", sequences::Sequences),
+    entry!("7a", "7a", "permuted MNIST, variational continual learning", permuted::Variational),
+    entry!("7b", "7b", "permuted MNIST, metaplasticity", permuted::Metaplasticity),
+    entry!("8", "7a", "uncertainty of each layer", uncertainty::Uncertainty),
+    entry!("B1", "B1", "branches and phase diagram", phases::Phases),
+    entry!("B2", "B2", "forgetting over ten tasks", chain_of_tasks::ChainOfTasks),
+    entry!("B3", "B3", "how strongly to protect the old task", gamma::Gamma),
+    entry!("B4", "B4", "the theory's own ensemble, sampled", ensemble::Ensemble),
+    entry!("B5", "B5", "binary networks of every learner", binary::Binary),
+    entry!("B6", "B6", "a uniform prior for the first task", prior::Prior),
+    entry!("B7", "B7", "the limit of low temperature", limit::Limit),
 ];
 
 /// No such figure.

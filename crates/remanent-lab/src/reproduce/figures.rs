@@ -1,4 +1,4 @@
-//! The figures themselves: how each is drawn, what was found, and what decides its verdict.
+//! The studies of the figures: what each measures, how it is judged and how it is drawn.
 
 pub mod binary;
 pub mod bound;

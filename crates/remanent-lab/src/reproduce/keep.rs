@@ -2,12 +2,16 @@
 //! all that was kept.
 //!
 //! ```text
-//! figures/<n>/figure.svg     the picture
-//! figures/<n>/data.csv       its numbers
-//! figures/<n>/verdict.json   what the paper claims, what was found, and how it was decided
-//! REPRODUCIBILITY.md         all verdicts, made from these files
-//! README.md                  the part between its two marks, likewise
+//! figures/<n>/figure.svg         the picture
+//! figures/<n>/data.csv           its numbers
+//! figures/<n>/measurements.json  the numbers that were judged, with their uncertainties
+//! figures/<n>/verdict.json       the claims and their outcomes, or the answers; the version of the rules and
+//!                                the hash of the measurements that they were made from
+//! REPRODUCIBILITY.md             all verdicts, made from these files
+//! README.md                      the part between its two marks, likewise
 //! ```
+//!
+//! A test judges the measurements again: a verdict that the rules of today would not give fails it.
 
 use std::fs;
 use std::io;
@@ -17,10 +21,12 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::atomic::{self, FileError};
-use crate::report::{Check, Machine, Report, Verdict, duration};
+use crate::report::{Exhibit, Machine, Report, Size, duration};
 use crate::reproduce::catalogue::{CATALOGUE, Entry};
+use crate::verdict::{Findings, RULES, Test, Verdict};
 
 const VERDICT: &str = "verdict.json";
+const MEASUREMENTS: &str = "measurements.json";
 const SUMMARY: &str = "REPRODUCIBILITY.md";
 const README: &str = "README.md";
 const BEGIN: &str = "<!-- verdicts: made by `remanent reproduce --keep .` -->";
@@ -63,33 +69,64 @@ pub enum KeepError {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Kept {
     /// The figure.
-    pub id: String,
+    id: String,
     /// A few words.
-    pub title: String,
-    /// What the paper claims, or what is asked.
-    pub claim: String,
+    title: String,
     /// What was found.
-    pub found: String,
-    /// What the checks decide.
-    pub verdict: Verdict,
-    /// What was checked.
-    pub checks: Vec<Check>,
+    found: String,
+    /// What the claims amount to; null for answers.
+    verdict: Option<Verdict>,
+    /// The claims and their outcomes, or the answers.
+    findings: Findings,
     /// Remarks.
-    pub notes: Vec<String>,
+    notes: Vec<String>,
+    /// The version of the rules.
+    rules: u32,
+    /// The hash of `measurements.json`.
+    measurements: String,
     /// How large the experiment was.
-    pub size: String,
-    /// Whether that is smaller than the paper's.
-    pub reduced: bool,
+    size: Size,
     /// Cells computed.
-    pub cells: usize,
+    cells: usize,
     /// Their time, each on one thread.
-    pub seconds: Option<f64>,
+    seconds: Option<f64>,
     /// The command that makes it.
-    pub command: String,
+    command: String,
     /// The program.
-    pub version: String,
+    version: String,
     /// Where it ran.
-    pub machine: Machine,
+    machine: Machine,
+}
+
+impl Kept {
+    fn new(exhibit: &Exhibit, measurements: &str, report: &Report) -> Self {
+        Self {
+            id: exhibit.id.clone(),
+            title: exhibit.title.clone(),
+            found: exhibit.found.clone(),
+            verdict: exhibit.verdict(),
+            findings: exhibit.findings.clone(),
+            notes: exhibit.notes.clone(),
+            rules: RULES,
+            measurements: hash(measurements),
+            size: exhibit.size.clone(),
+            cells: exhibit.cells,
+            seconds: exhibit.seconds,
+            command: exhibit.command.clone(),
+            version: report.version.clone(),
+            machine: report.machine.clone(),
+        }
+    }
+
+    /// The verdict in words.
+    fn verdict_text(&self) -> String {
+        self.verdict.map_or("answers".into(), |verdict| verdict.to_string())
+    }
+}
+
+/// The hash by which a verdict names its measurements.
+fn hash(measurements: &str) -> String {
+    blake3::hash(measurements.as_bytes()).to_hex()[..32].to_owned()
 }
 
 /// Keeps figures under `root`, and makes the summaries anew from all that is kept there.
@@ -98,32 +135,21 @@ pub fn keep(root: &Path, report: &Report) -> Result<(), KeepError> {
         let folder = root.join("figures").join(&exhibit.id);
         // One that cannot be read is about to be replaced.
         let before = read_verdict(&folder.join(VERDICT), &exhibit.id).ok().flatten();
-        if exhibit.reduced && before.is_some_and(|before| !before.reduced) {
+        if exhibit.size.is_reduced() && before.is_some_and(|before| !before.size.is_reduced()) {
             return Err(KeepError::Larger { id: exhibit.id.clone(), folder });
         }
         fs::create_dir_all(&folder).map_err(FileError::new("create", &folder))?;
-        let kept = Kept {
-            id: exhibit.id.clone(),
-            title: exhibit.title.clone(),
-            claim: exhibit.claim.clone(),
-            found: exhibit.found.clone(),
-            verdict: exhibit.verdict(),
-            checks: exhibit.checks.clone(),
-            notes: exhibit.notes.clone(),
-            size: exhibit.size.clone(),
-            reduced: exhibit.reduced,
-            cells: exhibit.cells,
-            seconds: exhibit.seconds,
-            command: exhibit.command.clone(),
-            version: report.version.clone(),
-            machine: report.machine.clone(),
-        };
+        atomic::sweep_own(&folder)?;
+        let measurements = serde_json::to_string_pretty(&exhibit.measurements)? + "\n";
+        let kept = Kept::new(exhibit, &measurements, report);
         let json = serde_json::to_string_pretty(&kept)? + "\n";
         atomic::write(&folder.join("figure.svg"), &[exhibit.svg.as_bytes()])?;
         atomic::write(&folder.join("data.csv"), &[exhibit.csv.as_bytes()])?;
+        atomic::write(&folder.join(MEASUREMENTS), &[measurements.as_bytes()])?;
         atomic::write(&folder.join(VERDICT), &[json.as_bytes()])?;
     }
     let all = read(root)?;
+    atomic::sweep_own(root)?;
     atomic::write(&root.join(SUMMARY), &[reproducibility(&all).as_bytes()])?;
     let readme = root.join(README);
     if let Ok(text) = fs::read_to_string(&readme)
@@ -159,32 +185,28 @@ fn read_verdict(path: &Path, id: &str) -> Result<Option<Kept>, KeepError> {
 fn reproducibility(all: &[Kept]) -> String {
     let mut text = String::from(
         "# Reproducibility\n\n\
-         Made by `remanent reproduce --keep .` from `figures/*/verdict.json`; do not edit. Every verdict is decided by a rule \
-         from the numbers: *not reproduced* if a statement fails that the claim rests on (**decides**), *reproduced with a \
-         difference* if another fails, *reproduced* if all hold. Times are those of all cells, each on one \
-         thread of a machine that did other work as well; cells that figures share count for each of them.\n\n",
+         Made by `remanent reproduce --keep .` from `figures/*/verdict.json`; do not edit. [How verdicts are decided]\
+         (docs/VERDICTS.md). ✓ supported, ✗ contradicted, ? undecided. Times are processor times of all cells; cells that \
+         figures share count for each of them.\n\n",
     );
     text += &glance(all, "figures/");
     for kept in all {
-        let Kept { id, title, claim, found, verdict, size, command, .. } = kept;
-        let asks = if id.starts_with('B') { "Question" } else { "The paper" };
+        let Kept { id, title, found, command, .. } = kept;
+        let size = if kept.size.is_reduced() { "at reduced size: " } else { "" };
         text += &format!(
-            "\n## {id}: {title}\n\n![{title}](figures/{id}/figure.svg)\n\n\
-             **{verdict}**, {}\n\n- {asks}: {claim}\n- Found: {found}\n",
-            if kept.reduced { format!("at reduced size: {size}") } else { size.clone() }
+            "\n## {id}: {title}\n\n![{title}](figures/{id}/figure.svg)\n\n**{}**, {size}{}\n\n- Found: {found}\n",
+            kept.verdict_text(),
+            kept.size.sentence()
         );
-        for check in &kept.checks {
-            let mark = if check.holds { "✓" } else { "✗" };
-            let decides = if check.essential { " (**decides**)" } else { "" };
-            text += &format!("  - {mark} {}{decides}\n", check.what);
-        }
+        text += &list_findings(&kept.findings);
         for note in &kept.notes {
             text += &format!("- {note}\n");
         }
         let time = kept.seconds.map(duration).unwrap_or_default();
         text += &format!(
-            "- `{command}`: {} cells, {time}; [data](figures/{id}/data.csv), [verdict](figures/{id}/verdict.json)\n",
-            kept.cells
+            "- `{command}`: {} cells, {time}; rules {}; [data](figures/{id}/data.csv), \
+             [measurements](figures/{id}/measurements.json), [verdict](figures/{id}/verdict.json)\n",
+            kept.cells, kept.rules
         );
     }
     let mut machines: Vec<String> = Vec::new();
@@ -199,18 +221,49 @@ fn reproducibility(all: &[Kept]) -> String {
     text
 }
 
+/// Claims with their tests, or answers.
+fn list_findings(findings: &Findings) -> String {
+    let mut text = String::new();
+    let line = |test: &Test, what: &str| {
+        format!(
+            "  - {}{what} {} ({}). Threshold: {}.\n",
+            test.outcome.symbol(),
+            test.statement(),
+            test.margin,
+            test.reason
+        )
+    };
+    match findings {
+        Findings::Claims(claims) => {
+            for claim in claims {
+                let (symbol, outcome) = (claim.outcome.symbol(), claim.outcome);
+                text += &format!("- {symbol} **{outcome}**: {} ({})\n", claim.says, claim.place);
+                claim.tests.iter().for_each(|test| text += &line(test, ""));
+                claim.remarks.iter().for_each(|test| text += &line(test, " (remark)"));
+            }
+        }
+        Findings::Answers(answers) => {
+            for answer in answers {
+                text += &format!("- {} {}\n", answer.question, answer.answer);
+                answer.tests.iter().for_each(|test| text += &line(test, ""));
+            }
+        }
+    }
+    text
+}
+
 /// The table of verdicts.
 fn glance(all: &[Kept], folder: &str) -> String {
     let mut text =
         String::from("| figure | what it shows | verdict | size | time |\n|---|---|---|---|---|\n");
     for kept in all {
-        let size = kept.size.split(" (full size").next().unwrap_or_default();
-        let size = if kept.reduced { format!("reduced: {size}") } else { size.to_owned() };
+        let reduced = if kept.size.is_reduced() { "reduced: " } else { "" };
+        let size = format!("{reduced}{}", kept.size.text);
         let time = kept.seconds.map(duration).unwrap_or_default();
         text += &format!(
             "| [{id}]({folder}{id}/figure.svg) | {} | {} | {size} | {time} |\n",
             kept.title,
-            kept.verdict,
+            kept.verdict_text(),
             id = kept.id
         );
     }
@@ -227,6 +280,7 @@ fn with_glance(readme: &str, all: &[Kept]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reproduce::judge;
 
     fn repository() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -241,13 +295,34 @@ mod tests {
         let readme = fs::read_to_string(repository().join(README)).unwrap();
         assert!(with_glance(&readme, &all).as_ref() == Some(&readme), "{README} is old");
         for kept in &all {
-            assert_eq!(kept.verdict, Verdict::of(&kept.checks), "{}", kept.id);
             let entry = CATALOGUE.iter().find(|entry| entry.id == kept.id).unwrap();
-            assert_eq!((entry.title, entry.claim), (kept.title.as_str(), kept.claim.as_str()));
+            assert_eq!(entry.title, kept.title);
             for name in ["figure.svg", "data.csv"] {
                 let path = repository().join("figures").join(&kept.id).join(name);
                 assert!(fs::metadata(&path).is_ok_and(|file| file.len() > 0), "{}", path.display());
             }
+        }
+    }
+
+    /// The kept verdicts are those that the rules of today make of the kept measurements.
+    #[test]
+    fn verdicts_belong_to_their_rules_and_measurements() {
+        for kept in read(&repository()).unwrap() {
+            let id = &kept.id;
+            let cure = format!("; make it again with `remanent reproduce {id} --keep .`");
+            assert_eq!(kept.rules, RULES, "figure {id} was judged by other rules{cure}");
+            let path = repository().join("figures").join(id).join(MEASUREMENTS);
+            let text = fs::read_to_string(&path).unwrap();
+            assert_eq!(kept.measurements, hash(&text), "{} was changed{cure}", path.display());
+            let entry = CATALOGUE.iter().find(|entry| entry.id == *id).unwrap();
+            let measured = serde_json::from_str(&text).unwrap();
+            let again = judge(entry, &measured, &kept.size).unwrap();
+            // As they are after a journey through JSON.
+            let json = serde_json::to_string(&again.findings).unwrap();
+            let findings: Findings = serde_json::from_str(&json).unwrap();
+            assert!(findings == kept.findings, "a rule of figure {id} has changed{cure}");
+            assert_eq!(kept.verdict, findings.verdict(), "{id}");
+            assert_eq!(kept.found, again.found, "{id}");
         }
     }
 }

@@ -1,16 +1,19 @@
 //! What was computed for a figure, summarised, as the figure's own code sees it.
 
-use remanent_plot::{Axis, Figure, Panel, Table};
+use remanent_perceptron::bound::BoundRow;
+use remanent_perceptron::convergence::Convergence;
+use remanent_perceptron::observables::generalisation_error;
+use remanent_plot::{Figure, Table};
 
 use crate::bound::{self, BoundSummary};
 use crate::convergence::{self, ConvergenceSummary};
 use crate::plan::Case;
-use crate::report::Check;
 use crate::reproduce::batches::Records;
 use crate::reproduce::work::{Experiment, Work};
 use crate::simulation::{self, CaseSummary, Comparison, Learner, Simulation, TheoryChoice};
 use crate::theory::Answer;
 use crate::training::{self, Training, TrainingSummary};
+use crate::verdict::Findings;
 
 /// A case of perceptrons.
 #[derive(Clone, Debug)]
@@ -21,6 +24,8 @@ pub struct Simulated {
     pub simulation: Simulation,
     /// What was found.
     pub summary: CaseSummary,
+    /// The trials themselves, those that diverged left out.
+    pub trials: Vec<simulation::TrialRecord>,
     /// Trials that diverged, which are in no mean.
     pub diverged: usize,
 }
@@ -34,6 +39,19 @@ pub struct Trained {
     pub training: Training,
     /// What was found.
     pub summary: TrainingSummary,
+    /// The trials themselves.
+    pub trials: Vec<training::TrialRecord>,
+}
+
+/// Convergence times at one α.
+#[derive(Clone, Debug)]
+pub struct Converged {
+    /// The means.
+    pub summary: ConvergenceSummary,
+    /// The trials themselves.
+    pub trials: Vec<Convergence>,
+    /// The latest T_c that could have been seen: a trial without T_c has a later one.
+    pub latest: usize,
 }
 
 /// All that was computed for a figure.
@@ -43,26 +61,33 @@ pub struct Results {
     pub theory: Vec<Answer>,
     /// The bound over epochs.
     pub bound: Vec<BoundSummary>,
+    /// The trials of the bound.
+    pub bound_trials: Vec<Vec<BoundRow>>,
     /// Perceptrons, case by case.
     pub simulated: Vec<Simulated>,
     /// Convergence times by α.
-    pub convergence: Vec<ConvergenceSummary>,
+    pub convergence: Vec<Converged>,
     /// Networks, case by case.
     pub trained: Vec<Trained>,
 }
 
-/// A figure as it is shown.
+/// A figure as it is drawn.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct Drawing {
     /// The picture.
     pub figure: Figure,
     /// Its numbers.
     pub table: Table,
+}
+
+/// What is said of a figure.
+#[derive(Clone, Debug)]
+pub struct Judgement {
     /// What was found, in a sentence.
     pub found: String,
-    /// What decides the verdict.
-    pub checks: Vec<Check>,
-    /// Remarks.
+    /// Claims with their outcomes, or answers.
+    pub findings: Findings,
+    /// Remarks: what was chosen by us, how the picture is to be read.
     pub notes: Vec<String>,
 }
 
@@ -72,28 +97,29 @@ impl Simulated {
         simulation::compare(&self.simulation, &self.summary, TheoryChoice::default()).ok()
     }
 
+    /// ε of a task (from 0) at the last recorded moment, trial by trial; for a sampler, the average over
+    /// the samples of the last task.
+    pub fn final_errors(&self, task: usize) -> Option<Vec<f64>> {
+        self.errors_after(self.summary.ends.len().checked_sub(1)?, task)
+    }
+
+    /// ε of a task after another, both from 0, trial by trial.
+    pub fn errors_after(&self, after: usize, task: usize) -> Option<Vec<f64>> {
+        let of = |trial: &simulation::TrialRecord| {
+            let overlaps = match trial.samples.get(after) {
+                Some(samples) => &samples.overlaps,
+                None => &trial.rows.iter().rev().find(|row| row.task == after + 1)?.overlaps,
+            };
+            overlaps.p.get(task).map(|&p| generalisation_error(p))
+        };
+        self.trials.iter().map(of).collect()
+    }
+
     /// The factor γ of the KL term to the task before.
     pub fn gamma(&self) -> f64 {
         match &self.simulation.learner {
             Learner::Gradient(learner) => learner.gamma[0],
             Learner::Boltzmann(learner) => learner.gamma[0],
-        }
-    }
-}
-
-impl Shown {
-    /// What is shown of a figure that cannot be drawn.
-    pub fn nothing(reason: &str) -> Self {
-        Self {
-            figure: Figure::single(Panel::new("", Axis::linear(""), Axis::linear(""))),
-            table: Table::new(["nothing"]),
-            found: format!("This figure cannot be drawn: {reason}."),
-            checks: vec![Check {
-                what: "the figure can be drawn".into(),
-                holds: false,
-                essential: true,
-            }],
-            notes: Vec::new(),
         }
     }
 }
@@ -126,6 +152,7 @@ impl Results {
             Experiment::Theory => {}
             Experiment::Bound(_) => {
                 results.bound = bound::summarise(&records.bound).unwrap_or_default();
+                results.bound_trials = records.bound;
             }
             Experiment::Simulate(simulations) => {
                 let trials = records.simulate.chunks(seeds);
@@ -133,12 +160,25 @@ impl Results {
                     let summary = simulation::summarise(trials).ok_or_else(|| incomplete(case))?;
                     let (case, simulation) = (case.clone(), simulation.clone());
                     let diverged = simulation::divergence(trials).map_or(0, |(_, count)| count);
-                    results.simulated.push(Simulated { case, simulation, summary, diverged });
+                    let sound = trials.iter().filter(|trial| trial.diverged.is_none());
+                    let trials = sound.cloned().collect();
+                    results.simulated.push(Simulated {
+                        case,
+                        simulation,
+                        summary,
+                        trials,
+                        diverged,
+                    });
                 }
             }
             Experiment::Convergence(studies) => {
                 for (study, trials) in studies.iter().zip(records.convergence.chunks(seeds)) {
-                    results.convergence.extend(convergence::summarise(study.alpha(), trials));
+                    let summary = convergence::summarise(study, trials);
+                    results.convergence.extend(summary.map(|summary| Converged {
+                        summary,
+                        trials: trials.to_vec(),
+                        latest: study.latest(),
+                    }));
                 }
             }
             Experiment::Train(trainings) => {
@@ -146,7 +186,8 @@ impl Results {
                 for ((case, training), trials) in cases.zip(trainings).zip(trials) {
                     let summary = training::summarise(trials).ok_or_else(|| incomplete(case))?;
                     let (case, training) = (case.clone(), training.clone());
-                    results.trained.push(Trained { case, training, summary });
+                    let trials = trials.to_vec();
+                    results.trained.push(Trained { case, training, summary, trials });
                 }
             }
         }

@@ -7,6 +7,7 @@ use crate::bound::{self, BoundStudy};
 use crate::config::{self, ConfigError};
 use crate::convergence::{self, ConvergenceStudy};
 use crate::plan::{Layers, Plan, PlanError};
+use crate::report::Size;
 use crate::reproduce::catalogue::Entry;
 use crate::simulation::{self, SettingError, Simulation};
 use crate::theory::{Query, QueryError};
@@ -47,15 +48,6 @@ pub enum Experiment {
     Train(Vec<Training>),
 }
 
-/// How large the experiment of a figure is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Size {
-    /// In words.
-    pub text: String,
-    /// Whether it is smaller than the configuration's own.
-    pub reduced: bool,
-}
-
 /// A figure that shall be made.
 #[derive(Clone, Debug)]
 pub struct Work {
@@ -81,24 +73,23 @@ impl Work {
         let file = config::parse_text(entry.config, &format!("figures/{}", entry.folder))?;
         let (plan, experiment) = plan(&file, quick, seeds)?;
         let (whole, whole_experiment) = self::plan(&file, false, None)?;
-        let text = describe(&plan, &experiment);
-        let paper = describe(&whole, &whole_experiment);
         let queries = self::queries(&file, quick)?;
-        let coarse = queries != self::queries(&file, false)?;
-        let reduced = text != paper || coarse;
-        let text = match (text == paper, coarse) {
-            (true, true) => format!("{text}, fewer points"),
-            (true, false) => text,
-            (false, _) => format!("{text} (full size: {paper})"),
+        let smaller = plan.seeds < whole.seeds
+            || !plan.cases.iter().map(|c| &c.table).eq(whole.cases.iter().map(|c| &c.table));
+        let coarser = queries != self::queries(&file, false)?;
+        let size = Size {
+            text: describe(&plan, &experiment, coarser),
+            full: (smaller || coarser).then(|| describe(&whole, &whole_experiment, false)),
+            fewer_points: coarser,
         };
-        Ok(Self { entry, plan, experiment, queries, size: Size { text, reduced }, quick, seeds })
+        Ok(Self { entry, plan, experiment, queries, size, quick, seeds })
     }
 
     /// The command that makes the figure again.
     pub fn command(&self) -> String {
         let quick = if self.quick { " --quick" } else { "" };
         let seeds = match self.seeds {
-            Some(seeds) if self.size.reduced => format!(" --seeds {seeds}"),
+            Some(seeds) if self.size.is_reduced() => format!(" --seeds {seeds}"),
             _ => String::new(),
         };
         format!("remanent reproduce {}{quick}{seeds}", self.entry.id)
@@ -154,7 +145,12 @@ fn queries(file: &Table, quick: bool) -> Result<Vec<Query>, WorkError> {
 
 /// The size of an experiment in words: what all cases share is said once, what they differ in is
 /// given as a list.
-fn describe(plan: &Plan, experiment: &Experiment) -> String {
+fn describe(plan: &Plan, experiment: &Experiment, coarser: bool) -> String {
+    let text = extent(plan, experiment);
+    if coarser { format!("{text}, fewer points of the theory") } else { text }
+}
+
+fn extent(plan: &Plan, experiment: &Experiment) -> String {
     let trials = match plan.seeds {
         1 => "1 trial".to_owned(),
         n => format!("{n} trials"),

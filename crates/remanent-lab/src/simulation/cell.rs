@@ -61,7 +61,8 @@ impl Cell for Trial<'_> {
             Learner::Boltzmann(learner) => learner.sweeps_per_task() * learner.chains,
         };
         let patterns = setting.patterns().unwrap_or_default();
-        patterns.iter().enumerate().map(|(task, &count)| (of(task) * count) as u64).sum()
+        let seen = |(task, &count): (usize, &usize)| (of(task) as u64).saturating_mul(count as u64);
+        patterns.iter().enumerate().map(seen).fold(0, u64::saturating_add)
     }
 
     fn memory(&self) -> u64 {

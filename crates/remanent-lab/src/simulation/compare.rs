@@ -16,6 +16,7 @@ use thiserror::Error;
 
 use crate::simulation::config::{Learner, Simulation};
 use crate::simulation::summary::{CaseSummary, SummaryRow};
+use crate::verdict::Estimate;
 
 /// Which theory a number is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -60,6 +61,17 @@ pub struct Comparison {
     pub standard_error: Option<f64>,
     /// (simulation − theory)/standard error.
     pub z: Option<f64>,
+}
+
+impl Comparison {
+    /// The simulated number with its uncertainty over so many trials.
+    pub fn estimate(&self, trials: usize) -> Estimate {
+        Estimate {
+            value: self.simulation,
+            standard_error: self.standard_error,
+            trials: Some(trials),
+        }
+    }
 }
 
 /// What a user may choose of the theory.

@@ -145,17 +145,29 @@ impl Simulation {
         }
     }
 
-    /// About how many bytes a trial needs: the patterns of all tasks, a bit each and stored by rows
-    /// and by columns, and some numbers a weight and a pattern.
+    /// About how many bytes a trial needs: the patterns of all tasks, a bit for each of their signs,
+    /// some numbers a weight and a pattern, and what is recorded.
     pub fn memory(&self) -> u64 {
-        let n = self.setting.n as u64;
+        let Setting { n, alpha, fresh_patterns, .. } = &self.setting;
+        let (n, tasks) = (*n as u64, alpha.len() as u64);
         let patterns: u64 =
             self.setting.patterns().unwrap_or_default().iter().map(|&count| count as u64).sum();
-        let chains = match &self.learner {
-            Learner::Gradient(_) => 1,
-            Learner::Boltzmann(learner) => learner.chains as u64,
+        let fresh = *fresh_patterns as u64 * tasks;
+        // An overlap, an error and a magnetisation of each task, and a few numbers more.
+        let row = 160 + 40 * tasks;
+        let (chains, rows) = match &self.learner {
+            Learner::Gradient(l) => {
+                let epochs: u64 = (0..alpha.len()).map(|task| l.epochs_of(task) as u64).sum();
+                (1, epochs / l.record_every.max(1) as u64)
+            }
+            Learner::Boltzmann(l) => {
+                let rows = tasks * l.sweeps_per_task() as u64 / l.record_every.max(1) as u64;
+                (l.chains as u64, rows + (l.chains * l.sweeps) as u64)
+            }
         };
-        n * patterns / 4 + chains * 128 * (n + patterns)
+        let signs = n.div_ceil(512) * 64 * (patterns + fresh);
+        let numbers = chains * 128 * (n + patterns) + 4 * n * tasks;
+        signs.saturating_add(numbers).saturating_add((rows + tasks).saturating_mul(row))
     }
 
     /// Everything the results depend on, defaults included.
@@ -323,7 +335,7 @@ fn batch_text(batch: Batch) -> Value {
 fn read_batch(table: &Table) -> Result<Option<Batch>, ValueError> {
     let Some(value) = table.get("batch") else { return Ok(None) };
     let parsed = match value {
-        toml::Value::Integer(size) => usize::try_from(*size).ok().map(Batch::Size),
+        toml::Value::Integer(_) | toml::Value::Float(_) => values::as_count(value).map(Batch::Size),
         toml::Value::String(text) if text == "full" => Some(Batch::Full),
         toml::Value::String(text) => {
             text.strip_prefix("M/").and_then(|parts| parts.parse().ok()).map(Batch::Part)
@@ -339,8 +351,10 @@ fn read_start(table: &Table) -> Result<Start, ValueError> {
         None => Ok(Start::Random),
         Some(toml::Value::String(text)) if text == "random" => Ok(Start::Random),
         Some(toml::Value::Float(m)) => Ok(Start::Teacher(*m)),
+        Some(toml::Value::Integer(m)) => Ok(Start::Teacher(*m as f64)),
         Some(value) => {
-            let expected = "'random', or the magnetisation towards the teacher, between -1.0 and 1.0, e.g. 0.9";
+            let expected =
+                "'random', or the magnetisation towards the teacher, between -1 and 1, e.g. 0.9";
             Err(ValueError::new("start", value, expected))
         }
     }

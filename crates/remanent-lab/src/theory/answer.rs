@@ -98,7 +98,7 @@ pub struct Point {
     pub minus_beta_f: Option<f64>,
     /// The replicon; negative where replica symmetry is broken.
     pub replicon: Option<f64>,
-    /// `converged`, `max_iterations`, `left_domain` or `no_solution`.
+    /// `converged`, `inaccurate`, `max_iterations`, `left_domain` or `no_solution`.
     pub termination: String,
 }
 

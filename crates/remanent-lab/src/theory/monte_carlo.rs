@@ -45,7 +45,7 @@ use remanent_math::normal;
 use remanent_math::philox::Stream;
 use remanent_math::range::within;
 use remanent_math::statistics::Summary;
-use remanent_theory::anchor::Posterior;
+use remanent_theory::anchor::flips;
 use remanent_theory::energy::energy;
 use remanent_theory::fields::{Fields, site_averages};
 use remanent_theory::overlaps::{Conjugates, Overlaps, Resolution};
@@ -356,8 +356,7 @@ impl Study {
         let [q_0, r, q_d] = overlap_sums.map(|sum| sum / kept);
         let [q_0_hat, r_hat, q_d_hat] = conjugate_sums.map(|sum| sum / kept);
         let (site, fields) = site_of(&Estimate { q_0_hat, r_hat, q_d_hat, g_e: 0.0 });
-        let posterior = Posterior::new(site, &fields, Resolution::STANDARD);
-        let (ln_one_minus_p, _) = posterior.flips(&fields, Resolution::STANDARD);
+        let (ln_one_minus_p, _) = flips(&site, &fields, Resolution::STANDARD);
         let (eps, _) = generalisation_error(ln_one_minus_p);
         Ok(Some(Settled { q_0, r, q_d, eps }))
     }

@@ -1,6 +1,7 @@
 //! One trial: the piece of a training that is computed alone.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use cpu_time::ThreadTime;
 use remanent_data::dataset::View;
@@ -15,9 +16,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::training::config::Training;
+use crate::training::found::check_model;
 use crate::training::history::{EpochRow, PhaseEnd, Signs, TrialRecord, divergence};
 use crate::training::material::Material;
-use crate::{Cell, Context, Stopped};
+use crate::{Cell, Context, ModelFault, Stopped};
 
 /// A trial of a training.
 pub struct Trial<'a> {
@@ -84,6 +86,10 @@ impl Cell for Trial<'_> {
         let tasks = self.material.tasks(self.seed, self.trial);
         let images = tasks.iter().map(|task| (task.train().len() + task.test().len()) as u64).max();
         28 * weights + 32 * parameters.batch as u64 * neurons + inputs * images.unwrap_or(0)
+    }
+
+    fn check_model(&self, path: &Path) -> Result<(), ModelFault> {
+        check_model(path, &self.key())
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<TrialRecord, Stopped> {
@@ -159,7 +165,7 @@ impl<'a> Run<'a> {
     }
 
     fn complete(&mut self, context: &mut Context<'_>) -> Result<(), Stopped> {
-        if self.record.initial.scores.is_empty() {
+        if self.record.initial.scores.is_empty() && !context.is_probe() {
             let beta = self.trial.training.parameters.beta.at(0, 0, self.course.epochs()) as f32;
             self.course.trainer.network.set_beta(beta);
             self.record.initial = self.measure(0, context)?;

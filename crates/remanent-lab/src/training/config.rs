@@ -3,6 +3,7 @@
 use remanent_data::stream::{StreamError, StreamSpec};
 use remanent_network::architecture::{Activation, Normalisation};
 use remanent_network::learner::{Anchor, Fisher, Form, Learner, Optimizer, Parameters};
+use remanent_network::network::Weights;
 use remanent_network::parameters::{OutOfRange, ParameterError, within};
 use remanent_network::predictor::Predictor;
 use remanent_network::schedule::BetaSchedule;
@@ -75,6 +76,16 @@ pub enum TrainingError {
         /// `; did you mean …?`
         near: String,
     },
+    /// A key that changes nothing.
+    #[error("{key} has no meaning for {of}; {cure}")]
+    Meaningless {
+        /// The key.
+        key: String,
+        /// The learner, anchor or optimiser.
+        of: String,
+        /// What to do.
+        cure: &'static str,
+    },
     /// Something else that makes no sense.
     #[error("{0}")]
     Other(String),
@@ -89,7 +100,8 @@ impl From<OutOfRange> for TrainingError {
 /// One case: the stream, the learner, and what is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Training {
-    /// The tasks, e.g. `permuted:mnist:5`.
+    /// The tasks, e.g. `permuted:mnist:5`. If a file states them, these are its lines: what is written
+    /// there later is another training.
     pub stream: String,
     /// How many of the first training images are used; all if none.
     pub train_images: Option<usize>,
@@ -113,10 +125,16 @@ pub struct Training {
 
 impl Training {
     /// Reads and checks a case. A preset lies under what the table says itself.
+    ///
+    /// What the table sets and the learner does not use is refused. What a preset sets and the learner
+    /// does not use has no effect: a preset may be taken with another learner than its own, and that of
+    /// a comparison has values for several.
     pub fn from_table(table: &Table) -> Result<Self, TrainingError> {
+        let own = table;
         let table = &with_preset(table)?;
         let learner: Learner = word(table, "learner", &LEARNERS)?.unwrap_or(Learner::Vcl);
         let parameters = read_parameters(table, learner)?;
+        refuse_meaningless(own, &parameters)?;
         let stream = table.get("stream").and_then(toml::Value::as_str).ok_or_else(|| {
             TrainingError::Other(
                 "stream is missing; state the tasks, e.g. --stream permuted:mnist:5, or \
@@ -136,9 +154,10 @@ impl Training {
             list => list,
         };
         let every_epoch = values::word(table, "evaluate", &["epoch", "task"])? != Some("task");
-        let ood = table.get("ood").and_then(toml::Value::as_str).map(str::to_owned);
+        // A word, so that one table can take back what another says.
+        let ood = table.get("ood").and_then(toml::Value::as_str).filter(|name| *name != "none");
         Ok(Self {
-            stream: stream.to_owned(),
+            stream: written_out(stream)?,
             train_images: values::count(table, "train_images")?,
             validation: values::count(table, "validation")?,
             test_images: values::count(table, "test_images")?,
@@ -147,7 +166,7 @@ impl Training {
             predictors,
             draws,
             every_epoch,
-            ood,
+            ood: ood.map(str::to_owned),
         })
     }
 
@@ -159,6 +178,8 @@ impl Training {
         if given != 1 && given != phases {
             let what = if joint {
                 "all tasks at once need one".into()
+            } else if tasks == 1 {
+                "one task needs one".into()
             } else {
                 format!("{tasks} tasks need one or {tasks}")
             };
@@ -191,6 +212,23 @@ impl Training {
             all.extend(own);
         }
         value
+    }
+}
+
+/// The tasks themselves: a text as it is, or the lines of the file that it names.
+fn written_out(stream: &str) -> Result<String, TrainingError> {
+    if StreamSpec::is_written_out(stream) {
+        return Ok(stream.to_owned());
+    }
+    let spec = StreamSpec::read(stream)?;
+    let text = spec.to_string();
+    // A path with a comma in it reads back as two.
+    match StreamSpec::read(&text) {
+        Ok(again) if again == spec => Ok(text),
+        _ => Err(TrainingError::Other(format!(
+            "the tasks of {stream} name data by paths with commas, colons or '#' in them; rename the \
+             folder or the files"
+        ))),
     }
 }
 
@@ -247,7 +285,6 @@ fn read_words<T: DeserializeOwned>(
 
 fn read_parameters(table: &Table, learner: Learner) -> Result<Parameters, TrainingError> {
     let default = Parameters::of(learner);
-    refuse_meaningless(table, learner)?;
     let number = |key: &str, value: f64| -> Result<f64, ValueError> {
         Ok(values::number(table, key)?.unwrap_or(value))
     };
@@ -312,23 +349,72 @@ fn read_schedule(table: &Table) -> Result<Option<BetaSchedule>, TrainingError> {
     }
 }
 
-/// A key that a learner does not have is a mistake and not to be passed over, unless a preset or
-/// a file with several learners says it: only what changes nothing but the learner's own rule.
-fn refuse_meaningless(table: &Table, learner: Learner) -> Result<(), TrainingError> {
-    let field = matches!(learner, Learner::Vcl | Learner::Ewc);
-    let refuse = |key: &str, cure: &str| {
-        Err(TrainingError::Other(format!(
-            "{key} has no meaning for the learner {}; {cure}",
-            name(learner)
-        )))
-    };
-    if !field
-        && table.get("anchor").is_some_and(|anchor| anchor.as_str() != Some("none"))
-        && learner != Learner::Joint
+/// Why a key changes nothing, if that is so: what has no use for it, and what to do.
+fn meaningless(key: &str, parameters: &Parameters) -> Option<(String, &'static str)> {
+    let Parameters { learner, anchor, .. } = parameters;
+    let of_learner = |cure| Some((format!("the learner {}", name(learner)), cure));
+    let of_anchor = |cure| Some((format!("the anchor {}", name(anchor)), cure));
+    let is_pulled = matches!(learner, Learner::Vcl | Learner::Ewc);
+    // The factor of the logits and batch normalisation learn by Adam, whatever the weights do.
+    let uses_adam = parameters.optimizer == Optimizer::Adam
+        || parameters.learned_scale
+        || parameters.normalisation == Normalisation::Batch;
+    match key {
+        "beta_schedule" if parameters.weights() == Weights::Sign => {
+            of_learner("vcl, ewc and joint have a beta")
+        }
+        "anchor" | "gamma" | "gamma_step" | "gamma_task" if !is_pulled => {
+            of_learner("vcl and ewc have anchors")
+        }
+        "gamma" if *anchor == Anchor::None => of_anchor("choose the anchor step, task or both"),
+        "gamma_step" if !anchor.steps() => of_anchor("choose the anchor step or both"),
+        "gamma_task" if !anchor.tasks() => of_anchor("choose the anchor task or both"),
+        "fisher" if *learner != Learner::Ewc => of_learner("only ewc has it"),
+        "form" | "meta" if *learner != Learner::Metaplasticity => {
+            of_learner("only metaplasticity has it")
+        }
+        "adam" if !uses_adam => Some(("the optimizer sgd".into(), "choose the optimizer adam")),
+        _ => None,
+    }
+}
+
+/// A key that changes nothing is a mistake, and a scan over it prints the same case again and again.
+fn refuse_meaningless(table: &Table, parameters: &Parameters) -> Result<(), TrainingError> {
+    for key in table.keys() {
+        if let Some((of, cure)) = meaningless(key, parameters) {
+            let key = key.clone();
+            return Err(TrainingError::Meaningless { key, of, cure });
+        }
+    }
+    // Where every factor of the anchor has its own value, none is left for gamma.
+    let anchor = parameters.anchor;
+    let factors = [("gamma_step", anchor.steps()), ("gamma_task", anchor.tasks())];
+    if table.contains_key("gamma")
+        && factors.iter().all(|(key, is_used)| !is_used || table.contains_key(*key))
     {
-        return refuse("anchor", "it is of vcl and ewc");
+        let (key, cure) = ("gamma".to_owned(), "leave it out, or the factor that replaces it");
+        let of = format!("the anchor {} with a factor of its own", name(anchor));
+        return Err(TrainingError::Meaningless { key, of, cure });
     }
     Ok(())
+}
+
+/// What a preset sets and the learner that was chosen instead of its own does not use, in words.
+pub fn unused_of_preset(table: &Table) -> Option<String> {
+    let preset = Preset::find(table.get("preset")?.as_str()?)?;
+    let chosen = table.get("learner")?.as_str()?;
+    let own = preset.table();
+    if own.get("learner").and_then(toml::Value::as_str) == Some(chosen) {
+        return None;
+    }
+    let parameters = Training::from_table(table).ok()?.parameters;
+    let unused = own.keys().filter(|key| !table.contains_key(*key));
+    let unused: Vec<&str> =
+        unused.filter(|key| meaningless(key, &parameters).is_some()).map(String::as_str).collect();
+    (!unused.is_empty()).then(|| {
+        let (name, list) = (preset.name, unused.join(", "));
+        format!("{list} of the preset {name} has no effect: the learner is {chosen}")
+    })
 }
 
 /// The word for a learner.
@@ -356,6 +442,37 @@ mod tests {
         assert_eq!((training.epochs, training.train_images), (vec![7], Some(32_000)));
     }
 
+    /// The values of a preset lie under everything, also where another learner has no use for them.
+    #[test]
+    fn a_preset_may_be_taken_with_any_learner() {
+        let stream = "stream = 'permuted:digits:2'";
+        for preset in PRESETS {
+            for learner in LEARNERS {
+                let text = format!("{stream}\npreset = '{}'\nlearner = '{learner}'", preset.name);
+                let training = read(&text).unwrap();
+                assert_eq!(name(training.parameters.learner), learner);
+            }
+        }
+        let unused = |text: &str| unused_of_preset(&format!("{stream}\n{text}").parse().unwrap());
+        let told = unused("preset = 'remanent'\nlearner = 'ste'").unwrap();
+        assert!(told.contains("anchor, beta_schedule, gamma of the preset remanent"), "{told}");
+        assert!(told.contains("ste"), "{told}");
+        for text in [
+            "preset = 'remanent'",
+            "preset = 'remanent'\nlearner = 'vcl'",
+            "preset = 'paper-fashion-mnist'",
+            "preset = 'digits'\nlearner = 'ste'",
+            "learner = 'ste'",
+        ] {
+            assert_eq!(unused(text), None, "{text}");
+        }
+        // What a preset says of metaplasticity is no number of the tasks of another learner.
+        let training = read(
+            "preset = 'paper-fashion-mnist'\nstream = 'permuted:digits:3'\nbeta_schedule = '1'",
+        );
+        training.unwrap().check(3).unwrap();
+    }
+
     #[test]
     fn what_makes_no_sense_is_refused_by_name() {
         let stream = "stream = 'permuted:digits:2'\n";
@@ -369,6 +486,22 @@ mod tests {
             ("draws = 0", "draws = 0"),
             ("anchor = 'tsak'", "did you mean 'task'?"),
             ("learner = 'ste'\nanchor = 'task'", "vcl and ewc"),
+            ("learner = 'ste'\nanchor = 'none'", "anchor has no meaning for the learner ste"),
+            ("learner = 'ste'\ngamma = 1", "gamma has no meaning for the learner ste"),
+            ("learner = 'ste'\nbeta_schedule = '2'", "vcl, ewc and joint"),
+            ("learner = 'ste'\nmeta = 0.5", "only metaplasticity"),
+            ("learner = 'metaplasticity'\nbeta_schedule = '2'", "vcl, ewc and joint"),
+            ("learner = 'metaplasticity'\nadam = [0.9, 0.99, 1e-8]", "the optimizer sgd"),
+            ("learner = 'joint'\nanchor = 'task'", "anchor has no meaning for the learner joint"),
+            ("learner = 'joint'\ngamma_task = 1", "gamma_task has no meaning"),
+            ("learner = 'vcl'\nmeta = 0.5", "only metaplasticity"),
+            ("learner = 'vcl'\nform = 'original'", "only metaplasticity"),
+            ("fisher = 'empirical'", "only ewc"),
+            ("anchor = 'none'\ngamma = 1", "gamma has no meaning for the anchor none"),
+            ("gamma_task = 1", "gamma_task has no meaning for the anchor step"),
+            ("anchor = 'task'\ngamma_step = 1", "choose the anchor step or both"),
+            ("preset = 'remanent'\nlearner = 'ste'\ngamma = 1", "gamma has no meaning"),
+            ("gamma = 1\ngamma_step = 2", "the factor that replaces it"),
         ] {
             let message = read(&format!("{stream}{text}")).unwrap_err();
             assert!(message.contains(told), "{text}: {message}");

@@ -1,9 +1,16 @@
-//! The images that a training needs, loaded once for all its trials.
+//! The images that a training needs, loaded once for all its trials, and what they are known by.
+//!
+//! A dataset that is known by name is always the same: it is inside the program, or its files were
+//! compared with their hashes. What the user names by a path may change from one command to the next,
+//! whatever the file is called. Results depend on its content, and so the key of every trial has a digest
+//! of it, taken from the very images that are trained on.
+
+use std::sync::Arc;
 
 use remanent_data::dataset::{Dataset, DatasetError, View};
 use remanent_data::sources::{self, Cache, SourceError};
 use remanent_data::stream::{Task, TaskStream};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::training::config::{Training, TrainingError};
@@ -12,8 +19,9 @@ use crate::training::config::{Training, TrainingError};
 #[derive(Clone, Debug)]
 pub struct Material {
     stream: TaskStream,
-    ood: Option<Dataset>,
-    fingerprint: Value,
+    ood: Option<Arc<Dataset>>,
+    /// The digests of the user's own images by their paths.
+    own: Map<String, Value>,
 }
 
 /// Why there are no images to train on.
@@ -33,8 +41,12 @@ impl Material {
         let spec = training.spec()?;
         let stream = spec.load(cache).map_err(TrainingError::from)?;
         let ood = match &training.ood {
-            Some(name) => Some(sources::open(name, cache)?),
             None => None,
+            Some(name) => match stream.datasets().find(|(known, _)| known == name) {
+                // Not read again: it may have changed a moment ago.
+                Some((_, dataset)) => Some(Arc::clone(dataset)),
+                None => Some(Arc::new(sources::open(name, cache)?)),
+            },
         };
         if let Some(ood) = &ood
             && ood.inputs() != stream.inputs()
@@ -47,17 +59,9 @@ impl Material {
             ))
             .into());
         }
-        // Sets that are known by name were checked by hash when they were opened. Those of the
-        // user are known by path, and what is there may change.
-        let own = |name: &&str| sources::known(name).is_err() && **name != *"digits";
-        let mut tasks = stream.tasks(0, 0);
-        tasks.dedup_by(|a, b| a.dataset().name() == b.dataset().name());
-        let digests: Vec<Value> = tasks
-            .iter()
-            .filter(|task| own(&task.dataset().name()))
-            .map(|task| json!([task.dataset().name(), digest(task.dataset())]))
-            .collect();
-        let material = Self { stream, ood, fingerprint: json!(digests) };
+        let mut own = digests(stream.datasets());
+        own.extend(digests(training.ood.as_deref().zip(ood.as_ref())));
+        let material = Self { stream, ood, own };
         material.check(training)?;
         Ok(material)
     }
@@ -113,12 +117,29 @@ impl Material {
 
     /// The test images that no task has.
     pub fn ood(&self) -> Option<View<'_>> {
-        self.ood.as_ref().map(Dataset::test)
+        self.ood.as_deref().map(Dataset::test)
     }
 
-    /// What tells the user's own images from others of the same name.
-    pub fn fingerprint(&self) -> &Value {
-        &self.fingerprint
+    /// The digests of the user's own images by the paths that the stream and `ood` name.
+    pub fn own(&self) -> &Map<String, Value> {
+        &self.own
+    }
+
+    /// What tells the user's own images from others under the same paths, as a key has it. The stream
+    /// in the key says which path stands in which place.
+    pub fn fingerprint(&self) -> Value {
+        if self.own.is_empty() { json!([]) } else { json!(self.own) }
+    }
+
+    /// The dataset of the stream that has the images which no task should have, if one does.
+    pub fn stream_has_ood(&self) -> Option<&str> {
+        let ood = self.ood.as_ref()?;
+        // Known sets are different sets; of the user's own, the content says it.
+        let same = |(reference, dataset): &(&str, &Arc<Dataset>)| {
+            Arc::ptr_eq(dataset, ood)
+                || (!sources::is_known(reference) && digest(dataset) == digest(ood))
+        };
+        self.stream.datasets().find(same).map(|(reference, _)| reference)
     }
 }
 
@@ -154,17 +175,30 @@ fn wrong_count(task: &Task, error: &DatasetError) -> TrainingError {
     TrainingError::Other(format!("{}: {error}", task.name()))
 }
 
+/// The digests of the datasets that are named by paths, by these paths.
+pub fn digests<'a>(
+    datasets: impl IntoIterator<Item = (&'a str, &'a Arc<Dataset>)>,
+) -> Map<String, Value> {
+    let own = datasets.into_iter().filter(|(reference, _)| !sources::is_known(reference));
+    own.map(|(reference, dataset)| (reference.to_owned(), json!(digest(dataset)))).collect()
+}
+
+/// The digest of all images and labels, and of which are there to train on and which to test on.
 fn digest(dataset: &Dataset) -> String {
     let mut hasher = blake3::Hasher::new();
-    let mut image = vec![0.0; dataset.inputs()];
+    let (mut image, mut bytes) = (vec![0.0; dataset.inputs()], Vec::new());
+    for size in [dataset.rows(), dataset.columns()] {
+        hasher.update(&(size as u64).to_le_bytes());
+    }
     for view in [dataset.train(), dataset.test()] {
+        hasher.update(&(view.len() as u64).to_le_bytes());
         for i in 0..view.len() {
             view.image(i, &mut image);
-            hasher.update(&[view.label(i)]);
-            image.iter().for_each(|x| {
-                hasher.update(&x.to_le_bytes());
-            });
+            bytes.clear();
+            bytes.push(view.label(i));
+            bytes.extend(image.iter().flat_map(|x| x.to_le_bytes()));
+            hasher.update(&bytes);
         }
     }
-    hasher.finalize().to_hex()[..16].to_owned()
+    hasher.finalize().to_hex()[..32].to_owned()
 }

@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use cpu_time::ThreadTime;
 use remanent_lab::{Cell, Context, Stopped, Store, Watcher};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -19,6 +20,8 @@ pub struct Ledger {
     pub steps: AtomicU64,
     pub units: AtomicU64,
     pub notices: Mutex<Vec<String>>,
+    /// Cells that continued from a checkpoint.
+    pub continued: AtomicU64,
     pub interrupt: AtomicBool,
     /// The number of steps after which the run is interrupted; never if 0.
     pub stop_at: u64,
@@ -31,6 +34,10 @@ impl Ledger {
 
     pub fn runs(&self) -> u64 {
         self.runs.load(Ordering::SeqCst)
+    }
+
+    pub fn continued(&self) -> u64 {
+        self.continued.load(Ordering::SeqCst)
     }
 
     pub fn steps(&self) -> u64 {
@@ -49,6 +56,11 @@ impl Watcher for Ledger {
 
     fn notice(&self, text: &str) {
         self.notices.lock().unwrap().push(text.to_owned());
+    }
+
+    fn continued(&self, seconds: f64) {
+        assert!(seconds.is_finite() && seconds >= 0.0, "{seconds}");
+        self.continued.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -92,7 +104,8 @@ impl Cell for Toy<'_> {
             sum.single += 0.1 * u as f32;
             step += 1;
             context.advance(1);
-            std::thread::sleep(self.pause);
+            let start = ThreadTime::now();
+            while start.elapsed() < self.pause {}
             if self.ledger.steps.fetch_add(1, Ordering::SeqCst) + 1 == self.ledger.stop_at {
                 self.ledger.interrupt.store(true, Ordering::SeqCst);
             }

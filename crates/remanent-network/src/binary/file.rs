@@ -1,6 +1,5 @@
 //! Packed networks on the disk.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -35,9 +34,9 @@ pub enum FileError {
 impl BinaryNetwork {
     /// Reads a file that [`Self::write`] wrote.
     pub fn read(path: &Path) -> Result<Self, FileError> {
-        let bytes = fs::read(path).map_err(|error| match error.kind() {
+        let bytes = files::read_whole(path).map_err(|error| match error.cause.kind() {
             io::ErrorKind::NotFound => FileError::Missing(path.to_owned()),
-            _ => files::FileError::new("read", path)(error).into(),
+            _ => error.into(),
         })?;
         Self::from_bytes(&bytes).map_err(|error| FileError::Format { path: path.to_owned(), error })
     }
@@ -50,6 +49,8 @@ impl BinaryNetwork {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::super::examples;
     use super::*;
 

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use multiversion::multiversion;
 use remanent_math::{elementary, legendre};
 
-use super::Site;
 use super::shape::{DEPTH, Hyperbolic, Place, TurningPoint};
+use super::{STRONG_ENTROPY, Site};
 
 /// Nodes of a panel.
 const LANES: usize = 16;
@@ -14,41 +14,38 @@ const LANES: usize = 16;
 static LEGENDRE: LazyLock<([f64; LANES], [f64; LANES])> = LazyLock::new(legendre::rule::<LANES>);
 
 impl Site {
-    /// ln of the integral over θ > 0, relative to the corner m = 1, in a field of
-    /// either sign.
+    /// The integral over θ > 0 in a field of either sign: a place, and ln of the
+    /// integral relative to the weight there.
     #[inline(always)]
     fn ln_half<const ENTROPY: bool>(
         &self,
         field: f64,
         turning_point: &TurningPoint,
         refinement: f64,
-    ) -> f64 {
+    ) -> (Place, f64) {
         let (nodes, weights) = &*LEGENDRE;
         let mode = self.mode(field, turning_point, f64::NAN).unwrap_or(0.0);
         let at_zero = self.exponent(0.0, field);
         let at_mode = self.exponent(mode, field);
         let top = at_zero.max(at_mode);
-        let start = if at_mode >= at_zero { mode } else { 0.0 };
-        let reference = Place::at::<ENTROPY>(start);
+        let highest = if at_mode >= at_zero { mode } else { 0.0 };
+        let reference = Place::at::<ENTROPY>(highest);
         let mut total = [0.0; LANES];
-        for side in [1.0, -1.0] {
+        // Adds panels from `start` to where nothing is left to add, or to `limit`; answers
+        // where it ended.
+        let mut walk = |start: f64, side: f64, limit: f64| {
             let mut from = start;
-            loop {
-                let here = self.exponent(from, field);
-                let more = if side > 0.0 {
-                    here > top - DEPTH || from < mode
-                } else {
-                    from > 0.0 && here.max(at_zero) > top - DEPTH
-                };
-                if !more {
-                    break;
-                }
+            while (limit - from) * side > 0.0 && self.exponent(from, field) > top - DEPTH {
                 // A panel as long as the integrand's own scale where it begins.
                 let h = Hyperbolic::at(from);
                 let slope = (h.sech2 * self.pull(from, &h, field)).abs().max(1e-12);
                 let bend = (h.sech2 * self.restoring(&h)).abs().max(1e-12);
                 let length = 0.8_f64.min(3.0 / bend.sqrt()).min(6.0 / slope) / refinement;
-                let to = (from + side * length).max(0.0);
+                let to = if side > 0.0 {
+                    (from + length).min(limit)
+                } else {
+                    (from - length).max(limit)
+                };
                 let (middle, half) = (0.5 * (from + to), 0.5 * (to - from).abs());
                 for i in 0..LANES {
                     let place = Place::at::<ENTROPY>(middle + half * nodes[i]);
@@ -57,8 +54,38 @@ impl Site {
                 }
                 from = to;
             }
+            from
+        };
+        // From the highest point outwards; and if there is another hill beyond a valley, from there.
+        if at_mode >= at_zero {
+            walk(mode, 1.0, f64::INFINITY);
+            let bottom = walk(mode, -1.0, 0.0);
+            walk(0.0, 1.0, bottom);
+        } else {
+            let bottom = walk(0.0, 1.0, f64::INFINITY);
+            if bottom < mode {
+                walk(mode, -1.0, bottom);
+                walk(mode, 1.0, f64::INFINITY);
+            }
         }
-        self.corner_exponent(&reference, field) + total.iter().sum::<f64>().ln()
+        (reference, total.iter().sum::<f64>().ln())
+    }
+
+    /// ln of the ratio of the integrals over θ > 0 and over θ < 0.
+    #[inline(always)]
+    fn ln_ratio<const ENTROPY: bool>(
+        &self,
+        field: f64,
+        turning_point: &TurningPoint,
+        refinement: f64,
+    ) -> f64 {
+        let (there, with) = self.ln_half::<ENTROPY>(field, turning_point, refinement);
+        let (here, against) = self.ln_half::<ENTROPY>(-field, turning_point, refinement);
+        // The exponents at the two places, one of them mirrored, as differences.
+        let sum = 2.0 - there.gap - here.gap;
+        let squares = (here.gap - there.gap) * sum;
+        (with - against) + field * sum - 0.5 * self.stiffness * squares
+            + self.entropy * (there.entropy - here.entropy)
     }
 }
 
@@ -70,12 +97,24 @@ pub(super) fn all_sign_probabilities<const ENTROPY: bool>(
     out: &mut Vec<(f64, f64)>,
 ) {
     let turning_point = site.turning_point();
+    // Beyond this field the smaller probability is e^{−100} and less of the other, in a
+    // measure too narrow for anyone to ask how much less.
+    let firmness = site.stiffness + site.entropy + 2.0;
+    let decided = if ENTROPY && site.entropy > STRONG_ENTROPY && firmness > STRONG_ENTROPY {
+        15.0 * firmness.sqrt()
+    } else {
+        f64::INFINITY
+    };
     for &signed in fields {
         let field = signed.abs();
-        let with = site.ln_half::<ENTROPY>(field, &turning_point, resolution);
-        let against = site.ln_half::<ENTROPY>(-field, &turning_point, resolution) - 2.0 * field;
-        let total = with.max(against) + (-(with - against).abs()).exp().ln_1p();
-        let (minor, major) = (against - total, with - total);
+        if field > decided {
+            let sure = (f64::NEG_INFINITY, 0.0);
+            out.push(if signed >= 0.0 { sure } else { (sure.1, sure.0) });
+            continue;
+        }
+        let ratio = site.ln_ratio::<ENTROPY>(field, &turning_point, resolution);
+        let total = ratio.max(0.0) + (-ratio.abs()).exp().ln_1p();
+        let (minor, major) = (-total, ratio - total);
         out.push(if signed >= 0.0 { (minor, major) } else { (major, minor) });
     }
 }

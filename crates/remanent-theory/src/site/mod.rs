@@ -19,18 +19,23 @@
 //! outwards from the mode by the trapezoid rule in t, θ = θ* + s sinh(kt)/k; two
 //! modes with a shallow valley outwards from 0 by the same rule; and the
 //! probability of either sign alone by Gauss–Legendre panels over each half of
-//! the line.
+//! the line. In a field too weak to move the measure by its own width, the two
+//! halves are taken together, as e^{Bm} = cosh Bm + sinh Bm: a mean of 1e-12 then
+//! is an average of positive numbers.
 
+mod centred;
 mod halves;
 mod outwards;
 mod shape;
+
+use std::ops::Range;
 
 use multiversion::multiversion;
 use remanent_math::elementary;
 
 use self::halves::all_sign_probabilities;
 use self::outwards::all_moments;
-use self::shape::Place;
+use self::shape::{Hyperbolic, Origin, Place};
 
 /// The measure, for every field.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,11 +54,21 @@ pub struct Moments {
     pub ln_z_from_corner: f64,
     /// 1 − ⟨m⟩ sign B.
     pub gap: f64,
+    /// ⟨m⟩ sign B, to full relative accuracy where it is tiny.
+    pub mean: f64,
     /// ⟨m²⟩ − ⟨m⟩².
     pub variance: f64,
     /// ⟨1 − m²⟩.
     pub one_minus_m2: f64,
+    /// A place θ ≥ 0 inside the measure, from which exponents are taken.
+    pub reference: f64,
+    /// ln of the integral relative to the weight at `reference`.
+    pub ln_z_from_reference: f64,
 }
+
+/// From this entropy on, differences of exponents are taken from a place inside
+/// the measure: relative to the corner they would be lost in rounding.
+const STRONG_ENTROPY: f64 = 3e3;
 
 impl Site {
     /// Moments in the fields `fields`, which are best given in rising order.
@@ -82,10 +97,72 @@ impl Site {
         field.abs() - 0.5 * self.stiffness + moments.ln_z_from_corner
     }
 
+    /// The width of the measure around its mode, if that is at θ, and how far the
+    /// mode moves with the field.
+    pub fn scales(&self, theta: f64) -> (f64, f64) {
+        let restoring = self.restoring(&Hyperbolic::at(theta));
+        (self.width(theta), 1.0 / restoring.abs().max(1e-12))
+    }
+
+    /// Which of `fields`, in rising order, can have put a weight at θ. If they
+    /// are many, the few that matter are next to each other.
+    pub fn window(&self, theta: f64, fields: &[f64], moments: &[Moments]) -> Range<usize> {
+        if fields.len() < 600 || self.stiffness + self.entropy < 0.0 {
+            return 0..fields.len();
+        }
+        let ln_density = |k: usize| {
+            let mut density = [0.0];
+            all_narrow_exponents(self, theta, &fields[k..=k], &moments[k..=k], &mut density);
+            density[0]
+        };
+        // ln P(θ|B) is concave in B, with its maximum where the mode is at θ.
+        let tanh = theta.tanh();
+        let best = self.stiffness * tanh + self.entropy * theta + (2.0 * theta).sinh();
+        let peak = fields.partition_point(|b| *b < best);
+        let far = |k: &usize| ln_density(*k) < -300.0;
+        let mut from = peak.saturating_sub(1);
+        let mut step = 1;
+        while from > 0 && !far(&from) {
+            from = from.saturating_sub(step);
+            step *= 2;
+        }
+        let mut to = (peak + 1).min(fields.len());
+        step = 1;
+        while to < fields.len() && !far(&to) {
+            to = (to + step).min(fields.len());
+            step *= 2;
+        }
+        from..to
+    }
+
     /// The densities of θ in each of `fields` (whose moments are given) at one
     /// θ, written into `densities`.
     pub fn density(&self, theta: f64, fields: &[f64], moments: &[Moments], densities: &mut [f64]) {
-        all_densities(self, theta, fields, moments, densities);
+        if self.entropy > STRONG_ENTROPY {
+            all_narrow_exponents(self, theta, fields, moments, densities);
+            let one_minus_m2 = Place::at::<false>(theta).one_minus_m2;
+            densities.iter_mut().for_each(|d| *d = elementary::exp(*d) * one_minus_m2);
+        } else {
+            all_densities(self, theta, fields, moments, densities);
+        }
+    }
+}
+
+/// ln P(θ|B) without its factor 1 − m², with exponents relative to the reference of each field.
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn all_narrow_exponents(
+    site: &Site,
+    theta: f64,
+    fields: &[f64],
+    moments: &[Moments],
+    densities: &mut [f64],
+) {
+    for ((density, &signed), m) in densities.iter_mut().zip(fields).zip(moments) {
+        let theta = if signed >= 0.0 { theta } else { -theta };
+        let origin = Origin::at(m.reference);
+        let place = origin.moved::<true>(theta - m.reference);
+        let exponent = site.exponent_moved::<true>(&place, &origin, signed.abs());
+        *density = exponent - m.ln_z_from_reference;
     }
 }
 
@@ -97,13 +174,14 @@ fn all_densities(
     moments: &[Moments],
     densities: &mut [f64],
 ) {
-    let (with, against) = (Place::at::<true>(theta), Place::at::<true>(-theta));
-    let a = site.stiffness;
-    let entropy = site.entropy * with.entropy;
-    for ((density, &signed), m) in densities.iter_mut().zip(fields).zip(moments) {
-        let gap = if signed >= 0.0 { with.gap } else { against.gap };
-        let exponent = -gap * ((signed.abs() - a) + 0.5 * a * gap) + entropy - m.ln_z_from_corner;
-        *density = elementary::exp(exponent) * with.one_minus_m2;
+    let near = Place::at::<true>(theta.abs());
+    let (a, gap, side) = (site.stiffness, near.gap, 1.0_f64.copysign(theta));
+    let entropy = site.entropy * near.entropy;
+    for ((density, field), m) in densities.iter_mut().zip(fields).zip(moments) {
+        // From the corner on the side of θ, which lies 2|B| lower if the field points away.
+        let towards = side * field;
+        let exponent = (towards - towards.abs()) - gap * ((towards - a) + 0.5 * a * gap);
+        *density = elementary::exp(exponent + entropy - m.ln_z_from_corner) * near.one_minus_m2;
     }
 }
 

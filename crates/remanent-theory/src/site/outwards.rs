@@ -7,47 +7,48 @@
 use multiversion::multiversion;
 use remanent_math::elementary;
 
-use super::shape::{Hyperbolic, Place, Shape, TurningPoint};
+use super::centred::Centred;
+use super::shape::{Hyperbolic, Origin, Place, Shape, TurningPoint};
 use super::{Moments, Site};
 
 /// Weights below this fraction of the largest are dropped.
 const NEGLIGIBLE: f64 = 1e-17;
 /// Nodes treated at once.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 
 /// How fast nodes spread out from a mode: θ = θ* + s sinh(kt)/k. Near the corner
 /// m = 1 the integrand falls double-exponentially on one side of its mode, and
 /// k = 1 would leave too few nodes there.
-const SPREADING: f64 = 0.4;
+pub(super) const SPREADING: f64 = 0.4;
 /// The same from the bottom of a shallow valley, slow enough to resolve the modes.
 const VALLEY_SPREADING: f64 = 0.03;
 /// How many nodes reach beyond the modes of any shallow valley.
 const VALLEY_REACH: f64 = 150.0;
 /// Trapezoid step of the integral outwards from a mode.
-const STEP: f64 = 0.145;
+pub(super) const STEP: f64 = 0.145;
 /// Width below which the step may be longer.
-const NARROW: f64 = 0.2;
+pub(super) const NARROW: f64 = 0.2;
 /// How many times longer it may be.
-const COARSEST: f64 = 2.0;
+pub(super) const COARSEST: f64 = 2.0;
 /// How far the trapezoid rule may go in t.
-const REACH: f64 = 16.0;
+pub(super) const REACH: f64 = 16.0;
 /// Distance of the nodes at the bottom of a valley between modes half a unit wide.
 const VALLEY_SPACING: f64 = 0.12;
 
 /// How many terms are added between two looks at how large they still are.
-const STRIDE: usize = 4;
+pub(super) const STRIDE: usize = 4;
 
-type Lanes = [f64; LANES];
+pub(super) type Lanes = [f64; LANES];
 
 /// sinh(kt)/k and h cosh(kt) at multiples t of the trapezoid step h.
-struct Steps {
-    offset: Vec<f64>,
-    weight: Vec<f64>,
+pub(super) struct Steps {
+    pub(super) offset: Vec<f64>,
+    pub(super) weight: Vec<f64>,
 }
 
 impl Steps {
     #[inline(always)]
-    fn new(step: f64, spreading: f64, reach: f64) -> Self {
+    pub(super) fn new(step: f64, spreading: f64, reach: f64) -> Self {
         let count = (reach / step) as usize / STRIDE * STRIDE + STRIDE + 1;
         let (mut offset, mut weight) = (vec![0.0; count], vec![0.0; count]);
         for j in 0..count {
@@ -64,6 +65,9 @@ impl Steps {
 struct Parts {
     /// ln of the integral relative to the corner m = 1 (m = −1).
     ln_mass: Lanes,
+    /// The reference, and ln of the integral relative to the weight there.
+    reference: Lanes,
+    ln_mass_from_reference: Lanes,
     gap: Lanes,
     variance: Lanes,
     one_minus_m2: Lanes,
@@ -74,8 +78,11 @@ impl Parts {
         Moments {
             ln_z_from_corner: self.ln_mass[i],
             gap: self.gap[i],
+            mean: 1.0 - self.gap[i],
             variance: self.variance[i],
             one_minus_m2: self.one_minus_m2[i],
+            reference: self.reference[i],
+            ln_z_from_reference: self.ln_mass_from_reference[i],
         }
     }
 
@@ -86,9 +93,13 @@ impl Parts {
         let (here, there) = (1.0 / (1.0 + ratio), ratio / (1.0 + ratio));
         let other_gap = 2.0 - other.gap[i];
         let distance = other_gap - self.gap[i];
+        let gap = here * self.gap[i] + there * other_gap;
         Moments {
             ln_z_from_corner: self.ln_mass[i] + ratio.ln_1p(),
-            gap: here * self.gap[i] + there * other_gap,
+            reference: self.reference[i],
+            ln_z_from_reference: self.ln_mass_from_reference[i] + ratio.ln_1p(),
+            gap,
+            mean: 1.0 - gap,
             variance: here * self.variance[i]
                 + there * other.variance[i]
                 + here * there * distance * distance,
@@ -124,12 +135,20 @@ impl Sums {
     #[inline(always)]
     fn finish(&self, site: &Site, fields: &Lanes, at: &References, scale: &Lanes) -> Parts {
         let zero = [0.0; LANES];
-        let mut parts = Parts { ln_mass: zero, gap: zero, variance: zero, one_minus_m2: zero };
+        let mut parts = Parts {
+            ln_mass: zero,
+            reference: at.theta,
+            ln_mass_from_reference: zero,
+            gap: zero,
+            variance: zero,
+            one_minus_m2: zero,
+        };
         for i in 0..LANES {
             let inverse = 1.0 / self.total[i];
             let offset = self.offset[i] * inverse;
-            parts.ln_mass[i] = site.corner_exponent(&at.place(i), fields[i])
-                + elementary::ln(self.total[i] * scale[i]);
+            parts.ln_mass_from_reference[i] = elementary::ln(self.total[i] * scale[i]);
+            parts.ln_mass[i] =
+                site.corner_exponent(&at.place(i), fields[i]) + parts.ln_mass_from_reference[i];
             parts.gap[i] = at.gap[i] + offset;
             parts.variance[i] = self.offset2[i] * inverse - offset * offset;
             parts.one_minus_m2[i] = self.one_minus_m2[i] * inverse;
@@ -140,6 +159,7 @@ impl Sums {
 
 /// The points of reference of several fields.
 struct References {
+    theta: Lanes,
     gap: Lanes,
     one_minus_m2: Lanes,
     entropy: Lanes,
@@ -149,7 +169,7 @@ impl References {
     #[inline(always)]
     fn at<const ENTROPY: bool>(theta: &Lanes) -> Self {
         let zero = [0.0; LANES];
-        let mut references = Self { gap: zero, one_minus_m2: zero, entropy: zero };
+        let mut references = Self { theta: *theta, gap: zero, one_minus_m2: zero, entropy: zero };
         for (i, theta) in theta.iter().enumerate() {
             let place = Place::at::<ENTROPY>(*theta);
             references.gap[i] = place.gap;
@@ -176,13 +196,13 @@ impl References {
 }
 
 /// Nodes from the bottom of a shallow valley outwards, on the side θ ≥ 0.
-struct Valley {
-    theta: Vec<f64>,
+pub(super) struct Valley {
+    pub(super) theta: Vec<f64>,
     gap: Vec<f64>,
     one_minus_m2: Vec<f64>,
     entropy: Vec<f64>,
     /// Quadrature weight times 1 − m².
-    weight: Vec<f64>,
+    pub(super) weight: Vec<f64>,
 }
 
 impl Valley {
@@ -278,6 +298,11 @@ impl Site {
         let step = STEP * (NARROW / widest).clamp(1.0, COARSEST);
         let steps = Steps::new(step / resolution, SPREADING, REACH);
         let references = References::at::<ENTROPY>(&mode);
+        let (mut decay, mut share) = ([0.0; LANES], [0.0; LANES]);
+        for i in 0..LANES {
+            let origin = Origin::at(mode[i]);
+            (decay[i], share[i]) = (origin.decay, origin.share);
+        }
         let mut sums = Sums::new();
         for side in [1.0, -1.0] {
             let from = if side > 0.0 { 0 } else { 1 };
@@ -285,15 +310,33 @@ impl Site {
             let jacobians = steps.weight[from..].chunks_exact(STRIDE);
             for (offsets, jacobians) in offsets.zip(jacobians) {
                 let mut weight = [0.0; LANES];
+                let (mut growth, mut exponent) = ([0.0; LANES], [0.0; LANES]);
+                let (mut moved, mut one_minus_m2) = ([0.0; LANES], [0.0; LANES]);
                 for (offset, jacobian) in offsets.iter().zip(jacobians) {
+                    // In loops of their own, so that each of them vectorises.
                     for i in 0..LANES {
-                        let theta = mode[i] + side * width[i] * offset;
-                        let place = Place::at::<ENTROPY>(theta);
-                        let reference = references.place(i);
-                        let exponent = self.exponent_from::<ENTROPY>(&place, &reference, fields[i]);
-                        let jacobian = if theta > floor { *jacobian } else { 0.0 };
-                        weight[i] = elementary::exp(exponent) * place.one_minus_m2 * jacobian;
-                        sums.add(i, weight[i], place.gap - reference.gap, place.one_minus_m2);
+                        growth[i] = elementary::exp_m1(-2.0 * side * width[i] * offset);
+                    }
+                    for i in 0..LANES {
+                        let distance = side * width[i] * offset;
+                        let origin = Origin {
+                            theta: mode[i],
+                            gap: references.gap[i],
+                            decay: decay[i],
+                            share: share[i],
+                        };
+                        let place = origin.grown::<ENTROPY>(distance, growth[i]);
+                        exponent[i] = self.exponent_moved::<ENTROPY>(&place, &origin, fields[i]);
+                        let inside = mode[i] + distance > floor;
+                        weight[i] = if inside { place.one_minus_m2 * *jacobian } else { 0.0 };
+                        moved[i] = place.moved;
+                        one_minus_m2[i] = place.one_minus_m2;
+                    }
+                    for i in 0..LANES {
+                        weight[i] *= elementary::exp(exponent[i]);
+                    }
+                    for i in 0..LANES {
+                        sums.add(i, weight[i], moved[i], one_minus_m2[i]);
                     }
                 }
                 if references.outweigh(&weight) {
@@ -356,11 +399,21 @@ pub(super) fn all_moments<const ENTROPY: bool>(
     let shape = site.shape();
     let valley = (shape == Shape::ShallowValley)
         .then(|| Valley::new::<ENTROPY>(site, &turning_point, resolution));
+    out.resize(fields.len(), Moments::default());
+    let weak_field = site.weak_field(shape);
+    let (weak, strong): (Vec<usize>, Vec<usize>) =
+        (0..fields.len()).partition(|&k| fields[k].abs() < weak_field);
+    if !weak.is_empty() {
+        let centred =
+            Centred::new::<ENTROPY>(site, shape, &turning_point, valley.as_ref(), resolution);
+        for indices in weak.chunks(LANES) {
+            centred.moments(&gather(fields, indices), indices, out);
+        }
+    }
     // Below this field there is a second mode, on the other side.
     let two_modes = turning_point.pull;
     let (double, single): (Vec<usize>, Vec<usize>) =
-        (0..fields.len()).partition(|&k| fields[k].abs() < two_modes);
-    out.resize(fields.len(), Moments::default());
+        strong.into_iter().partition(|&k| fields[k].abs() < two_modes);
     for indices in single.chunks(LANES) {
         let block = gather(fields, indices);
         let parts = site.peaks::<ENTROPY>(&block, &turning_point, f64::NEG_INFINITY, resolution);

@@ -34,6 +34,73 @@ impl Place {
     }
 }
 
+/// A place from which other places are reached by a distance in θ. With it, differences of
+/// exponents are not differences of rounded exponents.
+#[derive(Clone, Copy)]
+pub(super) struct Origin {
+    pub(super) theta: f64,
+    pub(super) gap: f64,
+    /// e^{−2θ}, and 1/(1 + e^{−2θ}).
+    pub(super) decay: f64,
+    pub(super) share: f64,
+}
+
+/// A place at a distance from an origin.
+#[derive(Clone, Copy)]
+pub(super) struct Moved {
+    /// u = 1 − tanh θ.
+    pub(super) gap: f64,
+    /// u minus that of the origin.
+    pub(super) moved: f64,
+    /// 1 − tanh² θ.
+    pub(super) one_minus_m2: f64,
+    /// KL(m, m*) between spins of these means, or 0 where it has no weight.
+    pub(super) divergence: f64,
+}
+
+impl Origin {
+    /// The origin at θ ≥ 0.
+    #[inline(always)]
+    pub(super) fn at(theta: f64) -> Self {
+        let decay = elementary::exp(-2.0 * theta);
+        let share = 1.0 / (1.0 + decay);
+        let gap = 2.0 * decay * share;
+        Self { theta, gap, decay, share }
+    }
+
+    /// The place at θ + `distance`.
+    #[inline(always)]
+    pub(super) fn moved<const ENTROPY: bool>(&self, distance: f64) -> Moved {
+        self.grown::<ENTROPY>(distance, elementary::exp_m1(-2.0 * distance))
+    }
+
+    /// The same, if `growth` = e^{−2·distance} − 1 is known.
+    #[inline(always)]
+    pub(super) fn grown<const ENTROPY: bool>(&self, distance: f64, growth: f64) -> Moved {
+        let decay = self.decay * (1.0 + growth);
+        let share = 1.0 / (1.0 + decay);
+        let gap = 2.0 * decay * share;
+        // KL = m δ − ln(cosh θ/cosh θ*) with m = 1 − u.
+        let divergence = if ENTROPY {
+            -gap * distance - elementary::ln_1p(0.5 * self.gap * growth)
+        } else {
+            0.0
+        };
+        Moved {
+            gap,
+            moved: 2.0 * self.decay * growth * share * self.share,
+            one_minus_m2: 2.0 * gap * share,
+            divergence,
+        }
+    }
+
+    /// The origin as a place.
+    #[inline(always)]
+    pub(super) fn place<const ENTROPY: bool>(&self) -> Place {
+        Place::at::<ENTROPY>(self.theta)
+    }
+}
+
 /// How the measure is shaped when no field acts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Shape {
@@ -166,6 +233,22 @@ impl Site {
     pub(super) fn corner_exponent(&self, place: &Place, field: f64) -> f64 {
         -place.gap * ((field - self.stiffness) + 0.5 * self.stiffness * place.gap)
             + self.entropy * place.entropy
+    }
+
+    /// The exponent −A m²/2 + B m + c S at a place, relative to its origin.
+    #[inline(always)]
+    pub(super) fn exponent_moved<const ENTROPY: bool>(
+        &self,
+        place: &Moved,
+        origin: &Origin,
+        field: f64,
+    ) -> f64 {
+        let a = self.stiffness;
+        // S − S* = −KL − θ* (m − m*).
+        let held = if ENTROPY { self.entropy * origin.theta } else { 0.0 };
+        let slope = (field - a - held) + 0.5 * a * (place.gap + origin.gap);
+        let exponent = -place.moved * slope;
+        if ENTROPY { exponent - self.entropy * place.divergence } else { exponent }
     }
 
     /// The exponent −A m²/2 + B m + c S at a place, relative to another.

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use remanent_lab::found::FoundRun;
 use remanent_lab::training::{
-    self, FoundCase, TrainingSummary, TrialRecord, matrix_table, summary_table,
+    self, FoundCase, FoundTrial, TrainingSummary, TrialRecord, matrix_table, summary_table,
 };
 use remanent_network::predictor::Predictor;
 use remanent_plot::Figure;
 use serde_json::{Value, json};
 
 use super::{Facts, Findings, checkpoint, settings};
-use crate::model;
+use crate::model::{self, MAKE_AGAIN};
 use crate::output;
 
 /// Files that a finished run leaves.
@@ -40,7 +40,12 @@ pub fn look(directory: &Path, quiet: bool) -> anyhow::Result<Findings> {
         output::say(&format!("damaged: {error}"));
     }
     let under_way: Vec<Value> = run.checkpoints.iter().map(|path| under_way(path)).collect();
-    let damaged: Vec<String> = run.damaged.iter().map(ToString::to_string).collect();
+    let cases = if run.kind == "train" { cases(&run)? } else { Vec::new() };
+    let mut damaged: Vec<String> = run.damaged.iter().map(ToString::to_string).collect();
+    for error in cases.iter().flat_map(|case| &case.found.trials).filter_map(model_fault) {
+        output::say(&format!("damaged: {error}"));
+        damaged.push(error);
+    }
     let files: Vec<_> =
         FILES.map(|name| directory.join(name)).into_iter().filter(|path| path.exists()).collect();
     let mut data = json!({
@@ -63,7 +68,7 @@ pub fn look(directory: &Path, quiet: bool) -> anyhow::Result<Findings> {
         facts.put(format!("trial {}", place["trial"]), value);
     }
     if !damaged.is_empty() {
-        facts.put("damaged records", damaged.len());
+        facts.put("damaged or missing", damaged.len());
     }
     for path in &files {
         facts.put("file", path.display());
@@ -76,7 +81,6 @@ pub fn look(directory: &Path, quiet: bool) -> anyhow::Result<Findings> {
         return Ok(Findings { data, tables, main: 0, figure, is_sound });
     }
 
-    let cases = cases(&run)?;
     for (number, case) in cases.iter().enumerate().filter(|_| cases.len() > 1) {
         facts.put(format!("case {}", number + 1), &case.label);
     }
@@ -103,6 +107,11 @@ pub fn look(directory: &Path, quiet: bool) -> anyhow::Result<Findings> {
     };
     let main = if named.is_empty() { 0 } else { tables.len() - 1 };
     Ok(Findings { data, tables, main, figure, is_sound })
+}
+
+/// What is wrong with the model of a trial, and what to do about it.
+fn model_fault(trial: &FoundTrial) -> Option<String> {
+    trial.check_model().err().map(|error| format!("{error}; {MAKE_AGAIN}"))
 }
 
 /// Where a cell under way stood, as far as its checkpoint tells.
@@ -134,7 +143,7 @@ fn cases(run: &FoundRun) -> anyhow::Result<Vec<Case>> {
 
 impl Case {
     fn json(&self) -> Value {
-        let trial = |trial: &training::FoundTrial| json!({"trial": trial.trial, "model": trial.model, "steps": trial.record.steps});
+        let trial = |trial: &FoundTrial| json!({"trial": trial.trial, "model": trial.model, "steps": trial.record.steps});
         json!({
             "label": self.label,
             "config": self.found.config,

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::GradientArguments;
 use crate::experiment::ExperimentArguments;
-use crate::flags::{put, put_count};
+use crate::flags::{self, put, put_count};
 use crate::output::{Format, Outcome, Output, usage};
 
 /// Compares the expected log-likelihood with its upper bound, along training.
@@ -17,16 +17,16 @@ use crate::output::{Format, Outcome, Output, usage};
 #[derive(Args)]
 pub struct Bound {
     /// Number of weights, at most 20 [default: 10]
-    #[arg(long)]
+    #[arg(long, value_parser = flags::count, allow_hyphen_values = true)]
     n: Option<u32>,
     /// Patterns per weight [default: 1]
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, value_parser = flags::number, allow_hyphen_values = true)]
     alpha: Option<f64>,
     /// Sharpness of the likelihood [default: 10]
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, value_parser = flags::number, allow_hyphen_values = true)]
     kappa: Option<f64>,
     /// A row is recorded after every so many epochs [default: about 200 rows]
-    #[arg(long)]
+    #[arg(long, value_parser = flags::count, allow_hyphen_values = true)]
     record_every: Option<u32>,
     #[command(flatten)]
     gradient: GradientArguments,

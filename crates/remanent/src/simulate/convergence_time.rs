@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::GradientArguments;
 use crate::experiment::ExperimentArguments;
-use crate::flags::{put, put_count};
+use crate::flags::{self, put, put_count};
 use crate::output::{Outcome, Output, remark};
 
 /// Measures the convergence time of gradient descent over alpha.
@@ -21,16 +21,16 @@ use crate::output::{Outcome, Output, remark};
 #[command(verbatim_doc_comment)]
 pub struct ConvergenceTime {
     /// Number of weights N [default: 3000]
-    #[arg(long)]
+    #[arg(long, value_parser = flags::count, allow_hyphen_values = true)]
     n: Option<u32>,
     /// Patterns per weight, a list or range: every value is measured
     #[arg(long, allow_hyphen_values = true)]
     alpha: Option<Values>,
     /// The steps over which the fall of the error is taken [default: 1000]
-    #[arg(long)]
+    #[arg(long, value_parser = flags::count, allow_hyphen_values = true)]
     window: Option<u32>,
     /// The fall of the error that is too small to wait for [default: 0.0005]
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, value_parser = flags::number, allow_hyphen_values = true)]
     drop: Option<f64>,
     #[command(flatten)]
     gradient: GradientArguments,
@@ -70,7 +70,7 @@ impl ConvergenceTime {
         let rows: Vec<_> = studies
             .iter()
             .zip(finished.records.chunks(plan.seeds))
-            .filter_map(|(study, records)| convergence::summarise(study.alpha(), records))
+            .filter_map(|(study, records)| convergence::summarise(study, records))
             .collect();
         let seconds: Option<f64> = finished.seconds.iter().copied().sum();
         self.output.emit(

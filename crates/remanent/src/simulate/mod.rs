@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use remanent_lab::lists::Values;
 use toml::Table;
 
-use crate::flags::{put, put_list, put_text};
+use crate::flags::{self, put, put_list, put_name, put_text};
 use crate::output::Outcome;
 
 const EXAMPLES: &str = "\
@@ -64,22 +64,22 @@ struct GradientArguments {
     #[arg(long, allow_hyphen_values = true)]
     lr: Option<Values>,
     /// Patterns a step: a number, full, or M/20 for that part of them (at least 10)
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     batch: Option<String>,
     /// plain, momentum or adam
     #[arg(long)]
     optimizer: Option<String>,
     /// Momentum [default: 0.9]
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, value_parser = flags::number, allow_hyphen_values = true)]
     momentum: Option<f64>,
     /// Decoupled weight decay [default: 0]
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, value_parser = flags::number, allow_hyphen_values = true)]
     weight_decay: Option<f64>,
     /// Where the parameters live: field (theta, m = tanh(scale theta)) or magnetisation (m)
     #[arg(long)]
     space: Option<String>,
     /// The scale in m = tanh(scale theta) [default: 1]
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, value_parser = flags::number, allow_hyphen_values = true)]
     field_scale: Option<f64>,
 }
 
@@ -89,10 +89,10 @@ impl GradientArguments {
         put_list(&mut flags, "epochs", &self.epochs);
         put_list(&mut flags, "lr", &self.lr);
         put_text(&mut flags, "batch", &self.batch);
-        put_text(&mut flags, "optimizer", &self.optimizer);
+        put_name(&mut flags, "optimizer", &self.optimizer);
         put(&mut flags, "momentum", self.momentum);
         put(&mut flags, "weight_decay", self.weight_decay);
-        put_text(&mut flags, "space", &self.space);
+        put_name(&mut flags, "space", &self.space);
         put(&mut flags, "field_scale", self.field_scale);
         flags
     }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::GradientArguments;
 use crate::experiment::{ExperimentArguments, Finished};
-use crate::flags::{put, put_count, put_list, put_text};
+use crate::flags::{self, put, put_count, put_list, put_name, put_text};
 use crate::output::{Format, Outcome, Output, remark, say};
 use crate::theory::BranchArgument;
 
@@ -21,7 +21,7 @@ use crate::theory::BranchArgument;
 #[derive(Args)]
 pub struct Perceptron {
     /// Number of weights N [default: 1000]
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, value_parser = flags::count, allow_hyphen_values = true)]
     n: Option<u32>,
     /// Patterns per weight of each task; their number is the number of tasks
     #[arg(long, allow_hyphen_values = true)]
@@ -40,10 +40,10 @@ pub struct Perceptron {
     #[arg(long)]
     prior: Option<String>,
     /// A row is recorded after every so many epochs or sweeps [default: about 200 rows]
-    #[arg(long)]
+    #[arg(long, value_parser = flags::count, allow_hyphen_values = true)]
     record_every: Option<u32>,
     /// Also measures the error on so many fresh patterns of each task
-    #[arg(long)]
+    #[arg(long, value_parser = flags::count, allow_hyphen_values = true)]
     fresh_patterns: Option<u32>,
     #[command(flatten)]
     gradient: GradientArguments,
@@ -54,13 +54,13 @@ pub struct Perceptron {
     #[arg(long, allow_hyphen_values = true, help_heading = "Sampling (learner boltzmann)")]
     beta: Option<Values>,
     /// Markov chains on the same data [default: 2]
-    #[arg(long, help_heading = "Sampling (learner boltzmann)")]
+    #[arg(long, help_heading = "Sampling (learner boltzmann)", value_parser = flags::count, allow_hyphen_values = true)]
     chains: Option<u32>,
     /// Sweeps of each task before measuring [default: 300]
-    #[arg(long, help_heading = "Sampling (learner boltzmann)")]
+    #[arg(long, help_heading = "Sampling (learner boltzmann)", value_parser = flags::count, allow_hyphen_values = true)]
     warmup: Option<u32>,
     /// Sweeps of each task that are measured [default: 1000]
-    #[arg(long, help_heading = "Sampling (learner boltzmann)")]
+    #[arg(long, help_heading = "Sampling (learner boltzmann)", value_parser = flags::count, allow_hyphen_values = true)]
     sweeps: Option<u32>,
     /// Where chains start: random, or m towards the teacher, e.g. 0.9 [default: random]
     #[arg(long, allow_hyphen_values = true, help_heading = "Sampling (learner boltzmann)")]
@@ -69,7 +69,7 @@ pub struct Perceptron {
     #[arg(long, value_enum, help_heading = "Theory")]
     compare: Option<With>,
     /// Inverse temperature of the theory that gradient learners are compared with [default: 20]
-    #[arg(long, allow_hyphen_values = true, help_heading = "Theory")]
+    #[arg(long, help_heading = "Theory", value_parser = flags::number, allow_hyphen_values = true)]
     theory_beta: Option<f64>,
     /// Which solution of the theory
     #[arg(long, value_enum, default_value_t, help_heading = "Theory")]
@@ -141,6 +141,7 @@ impl Perceptron {
             .iter()
             .map(|case| Simulation::from_table(&case.table))
             .collect::<Result<_, _>>()?;
+        plan.refuse_equal(&simulations)?;
         let trials: Vec<Trial> = simulations
             .iter()
             .flat_map(|simulation| plan.trials().map(move |trial| Trial { simulation, trial }))
@@ -166,9 +167,9 @@ impl Perceptron {
         put_count(&mut flags, "n", self.n);
         put_list(&mut flags, "alpha", &self.alpha);
         put_list(&mut flags, "r0", &self.r0);
-        put_text(&mut flags, "learner", &self.learner);
+        put_name(&mut flags, "learner", &self.learner);
         put_list(&mut flags, "gamma", &self.gamma);
-        put_text(&mut flags, "prior", &self.prior);
+        put_name(&mut flags, "prior", &self.prior);
         put_count(&mut flags, "record_every", self.record_every);
         put_count(&mut flags, "fresh_patterns", self.fresh_patterns);
         put_list(&mut flags, "q_star", &self.q_star);

@@ -23,7 +23,7 @@ pub struct BranchesCommand {
     #[arg(long, default_value = "20", allow_hyphen_values = true)]
     beta: Values,
     /// Range of alpha that is reported, as low:high
-    #[arg(long, default_value = "0.05:3")]
+    #[arg(long, default_value = "0.05:3", allow_hyphen_values = true)]
     alpha: Interval,
     /// Prior of the weights
     #[arg(long, value_enum, default_value_t)]
@@ -57,6 +57,10 @@ impl BranchesCommand {
                 "note: at the crossing one replicon is negative; that the branches exchange \
                  stability there is a replica-symmetric statement",
             );
+        }
+        if result.rows.is_empty() {
+            let Interval { low, high } = self.alpha;
+            remark(quiet, &format!("note: no solution was found with alpha from {low} to {high}"));
         }
         Ok(Outcome::done_if(
             !result.rows.is_empty() && result.rows.iter().all(Solution::is_converged),

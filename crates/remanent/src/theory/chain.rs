@@ -3,14 +3,14 @@
 use std::str::FromStr;
 
 use clap::Args;
-use remanent_lab::lists::{Values, ValuesError};
+use remanent_lab::lists::{self, Values, ValuesError};
 use remanent_plot::{Axis, Color, Curve, Figure, Map, Panel};
 use remanent_theory::chain::{ChainParameters, ChainResult, TaskResult};
 use remanent_theory::curve::Branch;
 use remanent_theory::parameters::Choice;
 use remanent_theory::scan::{ScanAxis, ScanError, ScanPoint, scan};
 
-use super::{BranchArgument, PriorArgument, tables};
+use super::{BranchArgument, PriorArgument, check_tasks, tables};
 use crate::output::{Outcome, Output, conclude, progress, usage};
 
 /// Solves a chain of any number of tasks, learned one after the other.
@@ -73,6 +73,7 @@ impl ChainCommand {
         usage(self.scan.len() <= 2, || {
             format!("--scan was given {} times; a map has two axes at most", self.scan.len())
         })?;
+        check_tasks(&self.alpha)?;
         let parameters = ChainParameters {
             alpha: self.alpha.0,
             beta: self.beta.0,
@@ -83,6 +84,8 @@ impl ChainCommand {
             choice: self.branch.into_iter().map(Choice::from).collect(),
         };
         let axes: Vec<ScanAxis> = self.scan.into_iter().map(|a| a.0).collect();
+        let sizes = axes.iter().map(|axis| (axis.name.clone(), axis.values.len()));
+        lists::combinations("points", sizes.collect())?;
         if axes.is_empty() {
             emit_chain(&parameters, &self.output, quiet)
         } else {
@@ -113,8 +116,8 @@ pub fn emit_chain(
         },
         || chain_figure(&result, chain.tasks()),
     )?;
-    let solved = result.tasks.iter().filter(|t| t.solution.is_converged()).count();
-    Ok(conclude(chain.tasks() - solved, chain.tasks(), quiet))
+    let solutions = result.tasks.iter().map(|t| &t.solution);
+    Ok(tables::conclude_rows(solutions, chain.tasks(), quiet))
 }
 
 fn chain_figure(result: &ChainResult, tasks: usize) -> Figure {

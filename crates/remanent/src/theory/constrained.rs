@@ -10,8 +10,9 @@ use remanent_theory::single::SingleTask;
 use remanent_theory::solution::Solution;
 
 use super::chain::emit_chain;
-use super::{BranchArgument, PriorArgument, tables};
-use crate::output::{Outcome, Output, conclude, usage};
+use super::tables::conclude_rows;
+use super::{BranchArgument, PriorArgument, check_tasks, tables};
+use crate::output::{Outcome, Output, usage};
 
 /// Solves the system whose self-overlap q_d is held at q-star.
 ///
@@ -28,7 +29,7 @@ pub struct Constrained {
     /// Inverse temperature: one value, or one per task
     #[arg(long, default_value = "20", allow_hyphen_values = true)]
     beta: Values,
-    /// The self-overlap, from 0.0001 to 0.999999: any number of values, or for a chain one per task
+    /// The self-overlap, from 0.000001 to 0.999999999: any number of values, or for a chain one per task
     #[arg(long, allow_hyphen_values = true)]
     q_star: Values,
     /// Overlap of neighbouring teachers: one value, or one per step (chains only)
@@ -51,6 +52,7 @@ impl Constrained {
     /// Runs it.
     pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
         self.output.check()?;
+        check_tasks(&self.alpha)?;
         if self.alpha.0.len() > 1 { self.run_chain(quiet) } else { self.run_single(quiet) }
     }
 
@@ -74,8 +76,7 @@ impl Constrained {
             |format| vec![tables::solutions(&rows, format)],
             || figure(&rows),
         )?;
-        let missing = rows.iter().filter(|s| !s.is_converged()).count();
-        Ok(conclude(missing, rows.len(), quiet))
+        Ok(conclude_rows(&rows, rows.len(), quiet))
     }
 
     fn run_chain(self, quiet: bool) -> anyhow::Result<Outcome> {

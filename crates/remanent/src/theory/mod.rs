@@ -11,9 +11,10 @@ mod tables;
 mod tune;
 
 use clap::{Subcommand, ValueEnum};
+use remanent_lab::lists::Values;
 use remanent_theory::parameters::{Choice, Prior};
 
-use crate::output::Outcome;
+use crate::output::{Outcome, UsageError, usage};
 
 /// The commands.
 #[derive(Subcommand)]
@@ -44,6 +45,20 @@ impl TheoryCommand {
             Self::Tune(command) => command.run(quiet),
         }
     }
+}
+
+/// The longest chain: the errors on every task after every task are kept.
+const MOST_TASKS: usize = 100;
+
+/// Refuses a chain that is too long, before anything is built of it.
+fn check_tasks(alpha: &Values) -> Result<(), UsageError> {
+    let tasks = alpha.0.len();
+    usage(tasks <= MOST_TASKS, || {
+        format!(
+            "--alpha has {tasks} values, one a task, and a chain has at most {MOST_TASKS} tasks; \
+             --scan alpha1=VALUES repeats a chain over values of alpha"
+        )
+    })
 }
 
 /// The prior of the first task.

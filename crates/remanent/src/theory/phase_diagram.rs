@@ -6,9 +6,10 @@ use remanent_plot::{Axis, Cell, Color, Curve, Dash, Figure, Panel, Points, Table
 use remanent_theory::curve::Branch;
 use remanent_theory::phase::{PhaseDiagram, PhaseRow, phase_diagram};
 use remanent_theory::single::SingleTask;
+use remanent_theory::solution::Termination;
 
 use super::PriorArgument;
-use crate::output::{Format, Outcome, Output, progress};
+use crate::output::{Format, Outcome, Output, progress, remark};
 
 /// Computes the spinodals, the crossing and the replicon lines over beta, and
 /// the critical point where the spinodals meet.
@@ -37,7 +38,24 @@ impl PhaseDiagramCommand {
         let diagram = phase_diagram(&task, &betas, &|| bar.inc(1))?;
         bar.finish_and_clear();
         self.output.emit(&diagram, |format| tables(&diagram, format), || figure(&diagram))?;
-        Ok(Outcome::Done)
+        if diagram.critical_point.is_none() {
+            let folds = diagram.rows.iter().any(|row| row.good_from.is_some());
+            let where_ = if folds { "lies at a smaller beta" } else { "lies at a larger beta" };
+            remark(
+                quiet,
+                &format!(
+                    "note: no critical point between the given values of beta, it {where_}; give a \
+                     range around it, e.g. --beta 6:45:1"
+                ),
+            );
+        }
+        let unsure =
+            diagram.rows.iter().filter(|r| r.termination != Termination::Converged).count();
+        if unsure > 0 {
+            let text = "are not known to 1e-8: quadrature_error says how far they can be trusted";
+            remark(quiet, &format!("note: {unsure} of {} rows {text}", diagram.rows.len()));
+        }
+        Ok(Outcome::done_if(unsure == 0))
     }
 }
 
@@ -57,11 +75,16 @@ fn tables(diagram: &PhaseDiagram, format: Format) -> Vec<Table> {
         "corner",
         "replicon_zero_low",
         "replicon_zero_high",
+        "quadrature_error",
+        "termination",
     ];
-    let mut table = Table::new(names);
+    // On a terminal the last two are shown where they say something.
+    let unsure = diagram.rows.iter().any(|r| r.termination != Termination::Converged);
+    let shown = if format == Format::Csv || unsure { names.len() } else { names.len() - 2 };
+    let mut table = Table::new(names.into_iter().take(shown));
     let cell = |v: Option<f64>| v.map_or(Cell::Missing, Cell::Number);
     for row in &diagram.rows {
-        table.push(vec![
+        let mut cells = vec![
             Cell::Number(row.beta),
             cell(row.good_from),
             cell(row.crossing),
@@ -69,15 +92,18 @@ fn tables(diagram: &PhaseDiagram, format: Format) -> Vec<Table> {
             cell(row.corner),
             Cell::Number(replicon_line(row, true)),
             Cell::Number(replicon_line(row, false)),
-        ]);
+            Cell::Number(row.quadrature_error),
+            Cell::Text(row.termination.to_string()),
+        ];
+        cells.truncate(shown);
+        table.push(cells);
     }
     if format == Format::Csv {
         return vec![table];
     }
+    let Some(c) = diagram.critical_point else { return vec![table] };
     let mut critical = Table::new(["critical_alpha", "critical_beta"]);
-    if let Some(c) = diagram.critical_point {
-        critical.push(vec![Cell::Number(c.alpha), Cell::Number(c.beta)]);
-    }
+    critical.push(vec![Cell::Number(c.alpha), Cell::Number(c.beta)]);
     vec![table, critical]
 }
 

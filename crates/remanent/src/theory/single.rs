@@ -1,22 +1,23 @@
 //! `remanent theory single`.
 
 use clap::{Args, ValueEnum};
-use remanent_lab::lists::Values;
+use remanent_lab::lists::{self, Values};
 use remanent_plot::{Axis, Figure, Panel};
 use remanent_theory::parameters::Choice;
 use remanent_theory::single::SingleTask;
 use remanent_theory::solution::Solution;
 
 use super::figures::{branch_order, by_branch};
+use super::tables::conclude_rows;
 use super::{PriorArgument, tables};
-use crate::output::{Outcome, Output, conclude};
+use crate::output::{Outcome, Output};
 
 /// Solves one task for every combination of alpha and beta.
 ///
 /// Example: remanent theory single --alpha 0.1:3:0.01 --beta 20 --plot single.svg
 #[derive(Args)]
 pub struct Single {
-    /// Patterns per weight, from 0.0001 to 100
+    /// Patterns per weight, from 0.0001 to 1000
     #[arg(long, allow_hyphen_values = true)]
     alpha: Values,
     /// Inverse temperature, from 0.01 to 1000
@@ -64,6 +65,9 @@ impl Single {
     /// Runs it.
     pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
         self.output.check()?;
+        let sizes = [("alpha", &self.alpha), ("beta", &self.beta)];
+        let sizes = sizes.map(|(name, list)| (name.to_owned(), list.0.len()));
+        lists::combinations("points", sizes.to_vec())?;
         let mut rows: Vec<Solution> = Vec::new();
         for beta in &self.beta.0 {
             let task = SingleTask::new(*beta)?.with_prior(self.prior.into());
@@ -77,8 +81,7 @@ impl Single {
             |format| vec![tables::solutions(&rows, format)],
             || self.figure(&rows),
         )?;
-        let missing = rows.iter().filter(|s| !s.is_converged()).count();
-        Ok(conclude(missing, rows.len(), quiet))
+        Ok(conclude_rows(&rows, rows.len(), quiet))
     }
 
     fn figure(&self, rows: &[Solution]) -> Figure {

@@ -4,7 +4,7 @@ use remanent_plot::{Cell, Table};
 use remanent_theory::chain::TaskResult;
 use remanent_theory::solution::Solution;
 
-use crate::output::Format;
+use crate::output::{Format, Outcome, conclude, remark};
 
 /// A column: its name and what it holds.
 type Column = (&'static str, fn(&Solution) -> Cell);
@@ -48,14 +48,20 @@ const SHORT: [&str; 11] = [
     "termination",
 ];
 
-fn columns(format: Format) -> Vec<Column> {
-    let shown = |c: &Column| format == Format::Csv || SHORT.contains(&c.0);
+/// The columns of a table of these rows. On a terminal the estimate of the error is shown
+/// where some row is inaccurate.
+fn columns<'a>(format: Format, rows: impl IntoIterator<Item = &'a Solution>) -> Vec<Column> {
+    let inaccurate = rows.into_iter().any(|s| s.is_found() && !s.is_converged());
+    let shown = |c: &Column| {
+        format == Format::Csv || SHORT.contains(&c.0) || (inaccurate && c.0 == "quadrature_error")
+    };
     ALL.into_iter().filter(shown).collect()
 }
 
 /// One row per solution.
 pub fn solutions<'a>(rows: impl IntoIterator<Item = &'a Solution>, format: Format) -> Table {
-    let columns = columns(format);
+    let rows: Vec<&Solution> = rows.into_iter().collect();
+    let columns = columns(format, rows.iter().copied());
     let mut table = Table::new(columns.iter().map(|c| c.0));
     for row in rows {
         table.push(columns.iter().map(|c| (c.1)(row)).collect());
@@ -65,7 +71,7 @@ pub fn solutions<'a>(rows: impl IntoIterator<Item = &'a Solution>, format: Forma
 
 /// The solutions of a chain's tasks from which it does not continue.
 pub fn others(tasks: &[TaskResult]) -> Table {
-    let columns = columns(Format::Table);
+    let columns = columns(Format::Table, tasks.iter().flat_map(|t| &t.other_solutions));
     let names = ["other solution of task"].into_iter().chain(columns.iter().map(|c| c.0));
     let mut table = Table::new(names);
     for task in tasks {
@@ -79,24 +85,31 @@ pub fn others(tasks: &[TaskResult]) -> Table {
 }
 
 /// Tasks of one or more chains: leading cells, the task, its solution, and the
-/// error on every task.
+/// error on every task. A leading name that the solution has as well stands there once: a scan of
+/// `alpha` sets that of every task.
 pub fn tasks<'a>(
     leading: &[String],
     rows: impl IntoIterator<Item = (Vec<f64>, &'a TaskResult)>,
     tasks: usize,
     format: Format,
 ) -> Table {
-    let columns = columns(format);
+    let rows: Vec<(Vec<f64>, &TaskResult)> = rows.into_iter().collect();
+    let columns = columns(format, rows.iter().map(|(_, task)| &task.solution));
     let errors = (1..=tasks).map(|k| format!("eps_{k}"));
+    let leads: Vec<bool> =
+        leading.iter().map(|name| !columns.iter().any(|c| c.0 == name)).collect();
     let names = leading
         .iter()
-        .cloned()
+        .zip(&leads)
+        .filter(|(_, leads)| **leads)
+        .map(|(name, _)| name.clone())
         .chain(["task".to_owned(), "potential".to_owned()])
         .chain(columns.iter().filter(|c| keep(c.0)).map(|c| c.0.to_owned()))
         .chain(errors);
     let mut table = Table::new(names);
     for (at, task) in rows {
-        let mut cells: Vec<Cell> = at.into_iter().map(Cell::Number).collect();
+        let at = at.into_iter().zip(&leads).filter_map(|(value, leads)| leads.then_some(value));
+        let mut cells: Vec<Cell> = at.map(Cell::Number).collect();
         cells.push(Cell::Integer(task.task as i64));
         cells.push(Cell::Number(task.potential));
         let own = columns.iter().filter(|c| keep(c.0)).map(|c| (c.1)(&task.solution));
@@ -111,4 +124,24 @@ pub fn tasks<'a>(
 /// The potential has a column of its own, and the own error is among the errors.
 fn keep(name: &str) -> bool {
     !["minus_beta_f", "eps"].contains(&name)
+}
+
+/// Says on standard error how many of `expected` rows have no solution and how many are
+/// inaccurate, and how the run ended.
+pub fn conclude_rows<'a>(
+    rows: impl IntoIterator<Item = &'a Solution>,
+    expected: usize,
+    quiet: bool,
+) -> Outcome {
+    let (mut found, mut converged) = (0, 0);
+    for row in rows {
+        found += usize::from(row.is_found());
+        converged += usize::from(row.is_converged());
+    }
+    if found > converged {
+        let text = "are inaccurate: quadrature_error says how far they can be trusted";
+        remark(quiet, &format!("note: {} of {expected} rows {text}", found - converged));
+    }
+    let ended = conclude(expected - found, expected, quiet);
+    if found > converged { Outcome::Incomplete } else { ended }
 }

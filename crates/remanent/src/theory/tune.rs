@@ -7,7 +7,7 @@ use remanent_theory::chain::ChainParameters;
 use remanent_theory::parameters::Choice;
 use remanent_theory::tune::{Objective, Tuned, tune};
 
-use super::{BranchArgument, PriorArgument};
+use super::{BranchArgument, PriorArgument, check_tasks};
 use crate::output::{Format, Outcome, Output, conclude, progress, remark};
 
 /// Finds how strongly the old tasks should be protected.
@@ -58,6 +58,7 @@ impl Tune {
     /// Runs it.
     pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
         self.output.check()?;
+        check_tasks(&self.alpha)?;
         let mut gammas = self.gamma.map_or_else(
             || {
                 let grid = (0..=40).map(|i| 10f64.powf(-3.0 + 0.1 * f64::from(i)));

@@ -39,6 +39,7 @@ pub fn write_events(directory: &Path, cases: &[&[TrialRecord]]) -> Result<(), Fi
         for (number, trial) in trials.iter().enumerate() {
             let folder = folder.join(format!("trial-{number}"));
             fs::create_dir_all(&folder).map_err(FileError::new("create", &folder))?;
+            atomic::sweep_own(&folder)?;
             atomic::write(&folder.join(tensorboard::FILE_NAME), &[&training::events(trial)])?;
         }
     }

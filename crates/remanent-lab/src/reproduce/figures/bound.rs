@@ -1,52 +1,145 @@
 //! Figure 1: expected log-likelihood and its upper bound.
 
-use super::words::{also, decides};
+use serde::{Deserialize, Serialize};
+
 use crate::bound;
-use crate::reproduce::results::{Results, Shown};
+use crate::reproduce::results::{Drawing, Judgement, Results};
+use crate::reproduce::study::Study;
+use crate::reproduce::thresholds::TIGHT;
+use crate::verdict::{Claim, Estimate, Findings, Test, Threshold};
 
-/// What part of the expected log-likelihood at the start the gap may be at the end, to be called tight.
-const TIGHT: f64 = 0.1;
+/// Figure 1.
+pub struct Bound;
 
-/// Draws and judges it.
-pub fn show(results: &Results) -> Option<Shown> {
-    let rows = &results.bound;
-    let (first, last) = (rows.first()?, rows.last()?);
-    let least = rows.iter().map(|row| row.gap.min).fold(f64::INFINITY, f64::min);
-    let [from, to] = [first, last].map(|row| row.expected_log_likelihood.mean);
-    let [upper_from, upper_to] = [first, last].map(|row| row.upper_bound.mean);
-    let [gap_from, gap_to] = [first, last].map(|row| row.gap.mean);
-    let checks = vec![
-        decides(
-            format!(
-                "the gap at the end, {gap_to:.2}, is below {TIGHT} of the expected log-likelihood at the start, {from:.2}"
-            ),
-            gap_to <= TIGHT * from.abs(),
-        ),
-        decides(
-            format!(
-                "both rise from the first to the last epoch ({from:.2} to {to:.2}, {upper_from:.2} to {upper_to:.2})"
-            ),
-            to > from && upper_to > upper_from,
-        ),
-        also(
-            format!(
-                "in no trial and epoch is the bound below what it bounds (smallest gap {least:.2})"
-            ),
-            least >= -1e-9,
-        ),
-    ];
-    Some(Shown {
-        figure: bound::figure(rows, None),
-        table: bound::table(rows, None),
-        found: format!(
-            "During training the expected log-likelihood goes from {from:.2} to {to:.2} and the bound from \
-             {upper_from:.2} to {upper_to:.2}: the gap goes from {gap_from:.2} to {gap_to:.2}."
-        ),
-        checks,
-        notes: vec![
-            "Ours: the optimiser (full-batch gradient descent) and its rate, which no source states, and what is called \
-             tight."
-                .into(),
-        ],
-    })
+/// What is bounded, and the bound.
+#[derive(Serialize, Deserialize)]
+pub struct Measured {
+    trials: Vec<Trial>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Trial {
+    /// E_q ln P(D|ξ) in the first and the last recorded epoch.
+    expected: [f64; 2],
+    /// ln E_q P(D|ξ) then.
+    upper: [f64; 2],
+    /// The smallest gap of all recorded epochs.
+    least_gap: f64,
+}
+
+impl Measured {
+    fn mean(&self, of: impl Fn(&Trial) -> f64) -> Option<Estimate> {
+        Estimate::of(self.trials.iter().map(of))
+    }
+
+    /// The expected log-likelihood, the bound and the gap goes from here to there.
+    fn found(&self) -> Option<String> {
+        let from_to = |of: &dyn Fn(&Trial, usize) -> f64| {
+            let at = |end: usize| self.mean(|trial| of(trial, end)).map(|mean| mean.text());
+            Some(format!("from {} to {}", at(0)?, at(1)?))
+        };
+        Some(format!(
+            "During training the expected log-likelihood goes {}, the bound {}, and the gap {}.",
+            from_to(&|trial, end| trial.expected[end])?,
+            from_to(&|trial, end| trial.upper[end])?,
+            from_to(&|trial, end| trial.upper[end] - trial.expected[end])?
+        ))
+    }
+}
+
+impl Study for Bound {
+    type Measured = Measured;
+
+    fn measure(results: &Results) -> Option<Measured> {
+        let trials = results.bound_trials.iter().map(|rows| {
+            let ends = [rows.first()?.likelihoods, rows.last()?.likelihoods];
+            let gaps = rows
+                .iter()
+                .map(|row| row.likelihoods.upper_bound - row.likelihoods.expected_log_likelihood);
+            Some(Trial {
+                expected: ends.map(|at| at.expected_log_likelihood),
+                upper: ends.map(|at| at.upper_bound),
+                least_gap: gaps.reduce(f64::min)?,
+            })
+        });
+        Some(Measured { trials: trials.collect::<Option<_>>()? })
+    }
+
+    fn judge(measured: &Measured) -> Judgement {
+        let excess = |trial: &Trial| {
+            trial.upper[1] - trial.expected[1] - TIGHT.value * trial.expected[1].abs()
+        };
+        let tight = Test::below(
+            "gap at the end, less a tenth of the modulus of the expected log-likelihood",
+            measured.mean(excess),
+            Threshold { value: 0.0, reason: TIGHT.reason },
+        );
+        let rises = [
+            ("expected log-likelihood", measured.mean(|t| t.expected[1] - t.expected[0])),
+            ("bound", measured.mean(|t| t.upper[1] - t.upper[0])),
+        ]
+        .map(|(name, change)| {
+            Test::above(format!("change of the {name} by training"), change, Threshold::ZERO)
+        });
+        let least = measured.trials.iter().map(|trial| trial.least_gap).reduce(f64::min);
+        let bounded = Test::above(
+            "smallest gap of any trial and epoch",
+            least.map(Estimate::exact),
+            Threshold { value: -1e-9, reason: "a bound is never exceeded, but by rounding" },
+        );
+        let claim = Claim::new("The bound can be tight.", "Sec. II B, Fig. 1", vec![tight]);
+        Judgement {
+            found: measured.found().unwrap_or_default(),
+            findings: Findings::Claims(vec![claim.remark(rises).remark([bounded])]),
+            notes: vec![
+                "Ours: the optimiser (full-batch gradient descent) and its rate, which no source states, and what is \
+                 called tight."
+                    .into(),
+            ],
+        }
+    }
+
+    fn draw(results: &Results) -> Option<Drawing> {
+        let rows = &results.bound;
+        rows.first()?;
+        Some(Drawing { figure: bound::figure(rows, None), table: bound::table(rows, None) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::Outcome;
+
+    /// The claim if the expected log-likelihood goes from −100 to −10, and the gap of trials is this.
+    fn claim(gaps: &[f64]) -> Claim {
+        let trial = |gap: &f64| Trial {
+            expected: [-100.0, -10.0],
+            upper: [-50.0, -10.0 + gap],
+            least_gap: *gap,
+        };
+        let measured = Measured { trials: gaps.iter().map(trial).collect() };
+        match Bound::judge(&measured).findings {
+            Findings::Claims(mut claims) => claims.remove(0),
+            Findings::Answers(_) => unreachable!("a figure of the paper"),
+        }
+    }
+
+    #[test]
+    fn a_gap_below_a_tenth_is_tight_one_above_is_not_and_one_about_it_is_open() {
+        assert_eq!(claim(&[0.1, 0.2, 0.1, 0.2]).outcome, Outcome::Supported);
+        assert_eq!(claim(&[2.1, 2.2, 2.1, 2.2]).outcome, Outcome::Contradicted);
+        assert_eq!(claim(&[0.7, 1.2, 0.8, 1.2]).outcome, Outcome::Undecided);
+        assert_eq!(claim(&[0.1, 0.1]).outcome, Outcome::Undecided);
+        assert_eq!(claim(&[]).outcome, Outcome::Undecided);
+    }
+
+    #[test]
+    fn a_bound_that_is_exceeded_is_remarked() {
+        let outcomes = |gaps: &[f64]| -> Vec<Outcome> {
+            claim(gaps).remarks.iter().map(|test| test.outcome).collect()
+        };
+        assert_eq!(outcomes(&[0.1, 0.2, 0.1]), [Outcome::Supported; 3]);
+        assert_eq!(outcomes(&[0.1, 0.2, -0.1])[2], Outcome::Contradicted);
+    }
 }

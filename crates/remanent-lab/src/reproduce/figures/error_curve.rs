@@ -1,27 +1,60 @@
 //! Figure 3b: the error of one task against α, and the power law beyond the transition.
 
-use remanent_plot::{
-    Axis, Cell, Color, Curve, Dash, Figure, HorizontalLine, Inset, Panel, Table, VerticalLine,
-    VerticalSpan,
-};
+mod picture;
 
-use super::solutions::{self, is_stable};
-use super::words::{also, decides, error, root_mean_square};
-use crate::lines::{self, Measured};
-use crate::reproduce::results::{Results, Shown};
+use serde::{Deserialize, Serialize};
+
+use super::solutions::{self, stable_error};
+use super::words::error;
+use crate::reproduce::results::{Drawing, Judgement, Results, Simulated};
+use crate::reproduce::study::Study;
+use crate::reproduce::thresholds::{ABOUT, JUMP, MOST, ROUGHLY};
 use crate::theory::Point;
+use crate::verdict::{Agreement, Claim, Estimate, Findings, Test};
 
-/// The exponent that the paper fits for α ≥ 1.7.
+/// The exponent that the paper fits from α_c on.
 const PUBLISHED_EXPONENT: f64 = 13.1;
-/// Where its fit begins.
-const FIT_FROM: f64 = 1.7;
+/// The paper's α_c, where its fit begins.
+const CRITICAL: f64 = 1.7;
 /// Where our look at it ends.
 const FIT_TO: f64 = 2.5;
-/// SGD is compared with the theory up to this α; beyond it some trials have learned the task and others not.
-const FOLLOWS_TO: f64 = 1.5;
-/// Where the error jumps if weights themselves are learned at T = 0, and where its poor solution ends
-/// (Györgyi 1990; Sompolinsky, Tishby and Seung 1990).
-const CLASSICAL: [(f64, &str); 2] = [(1.245, "1.245"), (1.492, "1.492")];
+
+/// Figure 3b.
+pub struct ErrorCurve;
+
+/// SGD beside the theory.
+#[derive(Serialize, Deserialize)]
+pub struct Measured {
+    beta: f64,
+    /// By rising α.
+    simulated: Vec<AtAlpha>,
+    /// Where two solutions exchange stability, if they do.
+    crossing: Option<Crossing>,
+    /// What ε loses there.
+    jump: Option<f64>,
+    /// The smallest and the largest local exponent of the good solution in the range of the fit.
+    exponents: Option<[f64; 2]>,
+    /// The exponent of a straight fit there.
+    fit: Option<f64>,
+    /// ε of the stable solution at α_c.
+    critical_eps: Option<f64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct AtAlpha {
+    alpha: f64,
+    /// ε of every trial.
+    eps: Vec<f64>,
+    /// ε of the stable solution.
+    theory: Option<f64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Crossing {
+    alpha: f64,
+    /// ε of the poor and of the good solution.
+    eps: [Option<f64>; 2],
+}
 
 /// −d ln ε/d ln α half-way between neighbouring points.
 fn local_exponents(points: &[Point]) -> Vec<(f64, f64)> {
@@ -36,210 +69,160 @@ fn local_exponents(points: &[Point]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The slope of the straight line nearest to the points.
-fn fitted_slope(points: &[(f64, f64)]) -> f64 {
-    let n = points.len() as f64;
-    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
-    let (x, y) = (mean(|p| p.0), mean(|p| p.1));
-    let (above, below) = points.iter().fold((0.0, 0.0), |(above, below), p| {
-        (above + (p.0 - x) * (p.1 - y), below + (p.0 - x) * (p.0 - x))
-    });
-    above / below
+/// Whether an α is in the range of the fit; an end may miss it by rounding.
+fn fitted(alpha: f64) -> bool {
+    (CRITICAL - 1e-9..=FIT_TO + 1e-9).contains(&alpha)
 }
 
-/// Figure 3b.
-pub fn show(results: &Results) -> Option<Shown> {
-    let curve = results.theory.first()?.as_branches()?;
-    let good = results.theory.get(1)?.as_single()?;
-    let crossing = curve.crossing.as_ref();
-    let broken_from = curve.replicon_zeros.first().map(|zero| zero.alpha);
-    let beta = curve.rows.first()?.beta;
-    let color = Color::Palette(0);
+/// The exponent of the power law nearest to the points in the range of the fit.
+fn fitted_exponent(points: &[Point]) -> Option<f64> {
+    let inside = points.iter().filter(|point| fitted(point.alpha));
+    let logs: Vec<(f64, f64)> =
+        inside.filter_map(|point| Some((point.alpha.ln(), point.ln_eps?))).collect();
+    let n = logs.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| logs.iter().map(of).sum::<f64>() / n;
+    let (x, y) = (mean(|p| p.0), mean(|p| p.1));
+    let (above, below) = logs.iter().fold((0.0, 0.0), |(above, below), p| {
+        (above + (p.0 - x) * (p.1 - y), below + (p.0 - x) * (p.0 - x))
+    });
+    Some(-above / below).filter(|exponent| exponent.is_finite())
+}
 
-    let mut panel = Panel::new(
-        "error against α",
-        Axis::linear("α").range(0.0, 2.4),
-        Axis::linear("ε").lower(0.0),
-    );
-    if let Some(from) = broken_from {
-        let to = crossing.map_or(f64::INFINITY, |crossing| crossing.alpha);
-        panel.push(VerticalSpan::new(from, to).label("λ < 0"));
+impl Measured {
+    fn agreement(&self) -> Agreement {
+        let numbers: Vec<_> = self.simulated.iter().map(|at| (at.eps.clone(), at.theory)).collect();
+        let experiments = numbers.len();
+        Agreement::of_trials("ε of SGD and of the stable solution", numbers, experiments)
     }
-    for (alpha, label) in CLASSICAL {
-        panel.push(VerticalLine::new(alpha).label(label));
+
+    /// Relative distances of the smallest and the largest local exponent from the published one.
+    fn power_law(&self) -> Vec<Test> {
+        let test = |(i, name): (usize, &str)| {
+            let found = self.exponents.map(|exponents| exponents[i]);
+            let said = found.map_or(String::new(), |exponent| format!(", which is {exponent:.2},"));
+            let quantity = format!(
+                "relative distance of the {name} local exponent{said} from {PUBLISHED_EXPONENT}"
+            );
+            let distance = found.map(|exponent| (exponent / PUBLISHED_EXPONENT - 1.0).abs());
+            Test::below(quantity, distance.map(Estimate::exact), ABOUT)
+        };
+        ["smallest", "largest"].into_iter().enumerate().map(test).collect()
     }
-    let stable = |point: &&Point| is_stable(curve, point);
-    let labels = [format!("theory, β = {beta}"), "theory, not stable".into()].map(Some);
-    solutions::draw(&mut panel, curve, |point| point.eps, labels, color);
-    let simulated: Vec<Measured> = results
-        .simulated
-        .iter()
-        .map(|case| {
-            let eps = &case.summary.ends[0].eps[0];
-            let x = case.simulation.setting.alpha[0];
-            Measured { x, mean: eps.mean, error: eps.standard_error }
+
+    /// The share of trials without error at the largest α.
+    fn perfect(&self) -> Test {
+        let last = self.simulated.last();
+        let share = last
+            .and_then(|at| Estimate::of(at.eps.iter().map(|eps| f64::from(u8::from(*eps == 0.0)))));
+        let alpha = last.map_or(String::new(), |at| format!(" at α = {}", at.alpha));
+        Test::above(format!("share of trials of SGD without error{alpha}"), share, MOST)
+    }
+
+    fn found(&self) -> String {
+        let beta = self.beta;
+        let distance = self.agreement().distance().map_or("unknown".into(), |d| d.text());
+        let last = self.simulated.last().and_then(|at| {
+            let mean = Estimate::of(at.eps.iter().copied())?;
+            Some(format!("; at α = {} it reaches {}", at.alpha, mean.text()))
+        });
+        let said = |eps: &Option<f64>| eps.map_or("nothing".into(), error);
+        let transition = match &self.crossing {
+            Some(Crossing { alpha, eps: [poor, good] }) => {
+                format!("goes from {} to {} at α = {alpha:.3}", said(poor), said(good))
+            }
+            None => "has no jump".into(),
+        };
+        let exponents = self.exponents.zip(self.fit).map(|([low, high], fit)| {
+            format!(
+                ", and the local exponent of the good solution goes from {low:.1} to {high:.1} between α = {CRITICAL} and {FIT_TO} \
+                 (a straight fit there gives {fit:.1})"
+            )
+        });
+        format!(
+            "The root mean square distance of SGD from the theory is {distance}{}. At β = {beta} the theory's stable error \
+             {transition}{}.",
+            last.unwrap_or_default(),
+            exponents.unwrap_or_default()
+        )
+    }
+}
+
+impl Study for ErrorCurve {
+    type Measured = Measured;
+
+    fn measure(results: &Results) -> Option<Measured> {
+        let curve = results.theory.first()?.as_branches()?;
+        let good = results.theory.get(1)?.as_single()?;
+        let beta = curve.rows.first()?.beta;
+        let at_alpha = |case: &Simulated| {
+            let (alpha, n) = (case.simulation.setting.alpha[0], case.simulation.setting.n as f64);
+            let theory = stable_error(beta, (alpha * n).round() / n);
+            Some(AtAlpha { alpha, eps: case.final_errors(0)?, theory })
+        };
+        let mut simulated: Vec<AtAlpha> =
+            results.simulated.iter().map(at_alpha).collect::<Option<_>>()?;
+        simulated.sort_by(|a, b| a.alpha.total_cmp(&b.alpha));
+        let inside: Vec<f64> =
+            local_exponents(good).iter().filter(|e| fitted(e.0)).map(|e| e.1).collect();
+        let extreme = |of: fn(f64, f64) -> f64| inside.iter().copied().reduce(of);
+        let crossing = curve
+            .crossing
+            .as_ref()
+            .map(|at| Crossing { alpha: at.alpha, eps: [at.poor.eps, at.good.eps] });
+        Some(Measured {
+            beta,
+            simulated,
+            crossing,
+            jump: solutions::jump(curve),
+            exponents: extreme(f64::min).zip(extreme(f64::max)).map(|(low, high)| [low, high]),
+            fit: fitted_exponent(good),
+            critical_eps: stable_error(beta, CRITICAL),
         })
-        .collect();
-    panel.push(
-        lines::points(&simulated).connected(Dash::Dashed).label("SGD").color(Color::Palette(1)),
-    );
-
-    // The power law, as the paper draws it.
-    let window: Vec<(f64, f64)> = good
-        .iter()
-        .filter(|point| (FIT_FROM..=FIT_TO).contains(&point.alpha))
-        .filter_map(|point| Some((point.alpha, point.eps?)))
-        .collect();
-    let anchor = *window.first()?;
-    let published = |alpha: f64| anchor.1 * (alpha / anchor.0).powf(-PUBLISHED_EXPONENT);
-    let (x, y): (Vec<f64>, Vec<f64>) = window.iter().copied().unzip();
-    let mut inset = Panel::new("", Axis::log("α").range(FIT_FROM, FIT_TO), Axis::log("ε"));
-    inset.push(
-        Curve::new(x.clone(), x.iter().map(|&alpha| published(alpha)).collect())
-            .color(Color::Palette(1))
-            .dash(Dash::Dashed),
-    );
-    inset.push(Curve::new(x, y).color(color));
-    panel.push_inset(Inset::new(inset).place(0.60, 0.52, 0.38, 0.44));
-
-    let exponents = local_exponents(good);
-    let mut slopes = Panel::new(
-        "local exponent −d ln ε/d ln α",
-        Axis::linear("α"),
-        Axis::linear("exponent").lower(0.0),
-    );
-    let (x, y): (Vec<f64>, Vec<f64>) = exponents.iter().copied().unzip();
-    slopes.push(Curve::new(x, y).color(color).label("theory, good branch"));
-    slopes.push(HorizontalLine::new(PUBLISHED_EXPONENT).label("13.1"));
-
-    let inside: Vec<f64> =
-        exponents.iter().filter(|e| (FIT_FROM..=FIT_TO).contains(&e.0)).map(|e| e.1).collect();
-    let low = inside.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = inside.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let logs: Vec<(f64, f64)> = window.iter().map(|(alpha, eps)| (alpha.ln(), eps.ln())).collect();
-    let fit = -fitted_slope(&logs);
-    let theory_at = |alpha: f64| -> Option<f64> {
-        let rows = curve.rows.iter().filter(stable).filter(|point| point.eps.is_some());
-        let nearest =
-            rows.min_by(|a, b| (a.alpha - alpha).abs().total_cmp(&(b.alpha - alpha).abs()))?;
-        nearest.eps
-    };
-    let before: Vec<f64> = simulated
-        .iter()
-        .filter(|p| p.x <= FOLLOWS_TO)
-        .filter_map(|p| Some(p.mean - theory_at(p.x)?))
-        .collect();
-    let apart = root_mean_square(before);
-    let last = simulated.last()?;
-    let worst = results.simulated.last()?.summary.ends[0].eps[0].max;
-    let transition = match crossing {
-        Some(at) => format!(
-            "goes from {} to {} at α = {:.3}",
-            error(at.poor.eps?),
-            error(at.good.eps?),
-            at.alpha
-        ),
-        None => "has no jump".into(),
-    };
-    let jump = match crossing {
-        Some(at) => at.poor.eps? - at.good.eps?,
-        None => 0.0,
-    };
-    let checks = vec![
-        decides(
-            format!(
-                "up to α = {FOLLOWS_TO} SGD follows the theory: it is {} away (root mean square, at most 0.05)",
-                error(apart)
-            ),
-            apart <= 0.05,
-        ),
-        decides(
-            format!(
-                "at α = {} SGD has all but learned the task: {} is below 0.05",
-                last.x,
-                error(last.mean)
-            ),
-            last.mean < 0.05,
-        ),
-        also(
-            format!("there every trial of SGD has no error (the worst has {})", error(worst)),
-            worst == 0.0,
-        ),
-        decides(
-            format!("at β = {beta} the stable error is continuous (it {transition})"),
-            jump < 0.01,
-        ),
-        also(
-            format!(
-                "the local exponent is constant, within a tenth of {PUBLISHED_EXPONENT}, from α = {FIT_FROM} to {FIT_TO} (it goes from {low:.1} to {high:.1})"
-            ),
-            low > 0.9 * PUBLISHED_EXPONENT && high < 1.1 * PUBLISHED_EXPONENT,
-        ),
-    ];
-    let mut table = Table::new(["source", "alpha", "branch", "eps", "eps_se", "replicon"]);
-    for point in curve.rows.iter().chain(good) {
-        table.push(vec![
-            "theory".into(),
-            point.alpha.into(),
-            point.branch.as_str().into(),
-            point.eps.into(),
-            Cell::Missing,
-            point.replicon.into(),
-        ]);
     }
-    for eps in &simulated {
-        table.push(vec![
-            "sgd".into(),
-            eps.x.into(),
-            "".into(),
-            eps.mean.into(),
-            eps.error.unwrap_or(0.0).into(),
-            Cell::Missing,
-        ]);
+
+    fn judge(measured: &Measured) -> Judgement {
+        let agreement = measured.agreement();
+        let below = |quantity: String, value: Option<f64>| {
+            Test::below(quantity, value.map(Estimate::exact), JUMP)
+        };
+        let jump = below("jump of ε where solutions exchange stability".into(), measured.jump);
+        let low =
+            below(format!("ε of the stable solution at α = {CRITICAL}"), measured.critical_eps);
+        let claim = |says: &str, tests| Claim::new(says, "Sec. II C, Fig. 3b", tests);
+        Judgement {
+            found: measured.found(),
+            findings: Findings::Claims(vec![
+                claim(
+                    "SGD is approximately consistent with the theory, at least qualitatively.",
+                    vec![agreement.close(ROUGHLY)],
+                )
+                .remark([agreement.consistent()]),
+                claim("The transition is continuous.", vec![jump]),
+                claim(
+                    "After α = 1.7 the error is a power law with an exponent of about 13.1.",
+                    measured.power_law(),
+                ),
+                claim("SGD reaches zero error after α_c ≈ 1.7.", vec![measured.perfect()]),
+                claim("The theory's error is below 0.01 after α_c.", vec![low]),
+            ]),
+            notes: vec![
+                "Shaded: where the stable solution has a negative replicon and the replica-symmetric curve is not to be \
+                 trusted. Dashed lines: the thresholds for weights that are binary while they learn."
+                    .into(),
+                "The published theory curve is a Monte-Carlo estimate; figure 3a shows how far it is from the exact one."
+                    .into(),
+                format!(
+                    "Inset: the theory from α = {CRITICAL} on, and a power law with the paper's exponent through its first \
+                     point."
+                ),
+            ],
+        }
     }
-    Some(Shown {
-        figure: Figure::grid(vec![panel, slopes], 2),
-        table,
-        found: format!(
-            "SGD is {} from the theory up to α = {FOLLOWS_TO} and reaches {} at α = {}; at β = {beta} the theory's stable \
-             error {transition}, and its local exponent goes from {low:.1} to {high:.1} between α = {FIT_FROM} and {FIT_TO} \
-             (a straight fit there gives {fit:.1}).",
-            error(apart),
-            error(last.mean),
-            last.x,
-        ),
-        checks,
-        notes: vec![
-            "Shaded: where the stable solution has a negative replicon and the replica-symmetric curve is not to be \
-             trusted. Dashed lines: the thresholds for weights that are binary while they learn."
-                .into(),
-            "The published theory curve is a Monte-Carlo estimate; figure 3a shows how far it is from the exact one."
-                .into(),
-            format!(
-                "Inset: the theory from α = {FIT_FROM} on, and a power law with the paper's exponent through its first \
-                 point."
-            ),
-        ],
-    })
+
+    fn draw(results: &Results) -> Option<Drawing> {
+        picture::draw(results)
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_power_law_has_one_exponent_and_is_fitted_by_it() {
-        let law: Vec<(f64, f64)> = (0..20)
-            .map(|i| 1.7 + 0.05 * f64::from(i))
-            .map(|a: f64| (a.ln(), (3.0 * a.powf(-13.1)).ln()))
-            .collect();
-        assert!((fitted_slope(&law) + 13.1).abs() < 1e-9);
-        let point = |(ln_alpha, ln_eps): &(f64, f64)| Point {
-            alpha: ln_alpha.exp(),
-            ln_eps: Some(*ln_eps),
-            ..Point::default()
-        };
-        let points: Vec<Point> = law.iter().map(point).collect();
-        assert!(local_exponents(&points).iter().all(|(_, slope)| (slope - 13.1).abs() < 1e-9));
-    }
-}
+mod tests;

@@ -1,54 +1,222 @@
 //! Figure 3d: the error at a prescribed norm.
 
+use remanent_perceptron::observables::generalisation_error;
 use remanent_plot::{Axis, Cell, Color, Curve, Figure, Panel, Points, Table};
+use serde::{Deserialize, Serialize};
 
-use super::words::{also, decides, error, root_mean_square};
-use crate::reproduce::results::{Results, Shown};
+use crate::reproduce::results::{Drawing, Judgement, Results, Simulated};
+use crate::reproduce::study::Study;
+use crate::reproduce::thresholds::ROUGHLY;
 use crate::simulation::SummaryRow;
 use crate::theory::Point;
+use crate::verdict::{Agreement, Claim, Estimate, Findings, Test, Threshold};
 
 /// β of the published theory curve.
 const PUBLISHED_BETA: f64 = 5.0;
+/// By how much a measured q_⋆ may lie outside the theory's grid: what single precision makes of it.
+const ROUNDING: f64 = 1e-4;
 
-/// Draws and judges it.
-pub fn show(results: &Results) -> Option<Shown> {
-    let case = results.simulated.first()?;
-    let points = results.theory.first()?.as_constrained()?;
-    // The row before learning has no equilibrium to be compared with.
-    let rows: Vec<&SummaryRow> = case.summary.rows.iter().filter(|row| row.epoch > 0).collect();
-    let mut betas: Vec<f64> = points.iter().map(|point| point.beta).collect();
-    betas.dedup();
+/// Figure 3d.
+pub struct Norm;
 
-    let mut panel =
-        Panel::new("slow SGD, α = 2", Axis::linear("q_⋆"), Axis::linear("ε").lower(0.0));
-    for (color, &beta) in betas.iter().enumerate() {
-        let curve = of(points, beta);
-        let (x, y) = curve.into_iter().unzip();
-        panel.push(
-            Curve::new(x, y).label(format!("theory, β = {beta}")).color(Color::Palette(color)),
-        );
+/// Slow SGD and the theory.
+#[derive(Serialize, Deserialize)]
+pub struct Measured {
+    /// Every recorded moment after the start.
+    rows: Vec<Moment>,
+    /// The theory, by rising β.
+    theory: Vec<Theory>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Moment {
+    q_star: f64,
+    /// ε of every trial.
+    eps: Vec<f64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Theory {
+    beta: f64,
+    /// q_⋆ and ε, by rising q_⋆.
+    curve: Vec<(f64, Option<f64>)>,
+}
+
+impl Theory {
+    /// ε between the points; none outside, or beside a point without solution.
+    fn at(&self, q_star: f64) -> Option<f64> {
+        let (first, last) = (self.curve.first()?.0, self.curve.last()?.0);
+        let inside = q_star.clamp(first, last);
+        if (inside - q_star).abs() > ROUNDING {
+            return None;
+        }
+        let pair = self.curve.windows(2).find(|pair| inside <= pair[1].0)?;
+        let ((from, low), (to, high)) = (pair[0], pair[1]);
+        let part = (inside - from) / (to - from);
+        Some((1.0 - part) * low? + part * high?)
     }
-    let stride = rows.len().div_ceil(40).max(1);
-    let drawn: Vec<&&SummaryRow> = rows.iter().step_by(stride).collect();
-    panel.push(
-        Points::new(
-            drawn.iter().map(|row| row.q_star).collect(),
-            drawn.iter().map(|row| row.eps[0]).collect(),
-        )
-        .error(drawn.iter().map(|row| row.eps_se[0].unwrap_or(0.0)).collect())
-        .label("slow SGD")
-        .color(Color::Palette(betas.len())),
-    );
 
-    let apart = |beta: f64| {
-        let curve = of(points, beta);
-        root_mean_square(rows.iter().filter_map(|row| Some(row.eps[0] - at(&curve, row.q_star)?)))
+    /// The largest change of ε from a q_⋆ to the next.
+    fn largest_step(&self) -> Option<f64> {
+        let steps: Option<Vec<f64>> =
+            self.curve.windows(2).map(|pair| Some(pair[1].1? - pair[0].1?)).collect();
+        steps?.into_iter().reduce(f64::max)
+    }
+}
+
+/// The theory's curves, by β.
+fn curves(points: &[Point]) -> Option<Vec<Theory>> {
+    let mut curves: Vec<Theory> = Vec::new();
+    for point in points {
+        let at = (point.q_star?, point.eps);
+        match curves.last_mut() {
+            Some(curve) if curve.beta == point.beta => curve.curve.push(at),
+            _ => curves.push(Theory { beta: point.beta, curve: vec![at] }),
+        }
+    }
+    Some(curves)
+}
+
+/// What was recorded after the start. The row before learning has no equilibrium to be compared with.
+fn learned(case: &Simulated) -> Vec<&SummaryRow> {
+    case.summary.rows.iter().filter(|row| row.epoch > 0).collect()
+}
+
+/// ε of every trial in an epoch.
+fn errors(case: &Simulated, epoch: usize) -> Option<Vec<f64>> {
+    let of = |trial: &crate::simulation::TrialRecord| {
+        let row = trial.rows.iter().find(|row| row.epoch == epoch)?;
+        row.overlaps.p.first().map(|&p| generalisation_error(p))
     };
-    let distances: Vec<(f64, f64)> = betas.iter().map(|&beta| (beta, apart(beta))).collect();
-    let nearest = distances.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let published = distances.iter().find(|d| d.0 == PUBLISHED_BETA)?.1;
-    let (first, last) = (rows.first()?.eps[0], rows.last()?.eps[0]);
-    let falls = of(points, PUBLISHED_BETA).windows(2).all(|pair| pair[1].1 < pair[0].1);
+    case.trials.iter().map(of).collect()
+}
+
+impl Measured {
+    /// Slow SGD beside the theory of one β. All moments belong to the same trials: one experiment.
+    fn agreement(&self, theory: &Theory) -> Agreement {
+        let number = |row: &Moment| (row.eps.clone(), theory.at(row.q_star));
+        let what = format!("slow SGD and theory at β = {}", theory.beta);
+        Agreement::of_trials(what, self.rows.iter().map(number).collect(), 1)
+    }
+
+    /// ε of every trial at the first and at the last recorded q_⋆.
+    fn ends(&self) -> Option<[&[f64]; 2]> {
+        Some([&self.rows.first()?.eps, &self.rows.last()?.eps])
+    }
+
+    fn comparable(&self) -> Claim {
+        let (mut tests, mut remarks) = (Vec::new(), Vec::new());
+        for theory in &self.theory {
+            let agreement = self.agreement(theory);
+            let published = theory.beta == PUBLISHED_BETA;
+            if published { &mut tests } else { &mut remarks }.push(agreement.close(ROUGHLY));
+            remarks.push(agreement.consistent());
+        }
+        let says = "Slow SGD is comparable with the equilibrium, at least qualitatively.";
+        Claim::new(says, "Sec. II C, Fig. 3d", tests).remark(remarks)
+    }
+
+    fn falls(&self) -> Claim {
+        let published = self.theory.iter().find(|theory| theory.beta == PUBLISHED_BETA);
+        let step = published.and_then(Theory::largest_step).map(Estimate::exact);
+        let tests = vec![
+            Test::below(
+                "ε of slow SGD at the last less the first recorded q_⋆",
+                self.ends().and_then(|[first, last]| Estimate::paired(last, first)),
+                Threshold::ZERO,
+            ),
+            Test::below(
+                format!(
+                    "largest change of the theory between neighbouring q_⋆ at β = {PUBLISHED_BETA}"
+                ),
+                step,
+                Threshold::ZERO,
+            ),
+        ];
+        Claim::new("Both errors fall with q_⋆.", "Sec. II C, Fig. 3d", tests)
+    }
+
+    fn found(&self) -> String {
+        let [first, last] = self.ends().unwrap_or_default().map(|eps| {
+            Estimate::of(eps.iter().copied()).map_or("nothing".into(), |mean| mean.text())
+        });
+        let distances = self.theory.iter().filter_map(|theory| {
+            let distance = self.agreement(theory).distance()?;
+            Some(format!("{} at β = {}", distance.text(), theory.beta))
+        });
+        format!(
+            "The error goes from {first} to {last} as q_⋆ rises; its distance from the theory (root mean square) is {}.",
+            super::words::list(&distances.collect::<Vec<_>>())
+        )
+    }
+
+    /// The β whose curve is nearest to slow SGD.
+    fn nearest(&self) -> Option<f64> {
+        let distance =
+            |theory: &Theory| Some((self.agreement(theory).distance()?.value, theory.beta));
+        let distances = self.theory.iter().filter_map(distance);
+        distances.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, beta)| beta)
+    }
+}
+
+impl Study for Norm {
+    type Measured = Measured;
+
+    fn measure(results: &Results) -> Option<Measured> {
+        let case = results.simulated.first()?;
+        let moment =
+            |row: &SummaryRow| Some(Moment { q_star: row.q_star, eps: errors(case, row.epoch)? });
+        Some(Measured {
+            rows: learned(case).into_iter().map(moment).collect::<Option<_>>()?,
+            theory: curves(results.theory.first()?.as_constrained()?)?,
+        })
+    }
+
+    fn judge(measured: &Measured) -> Judgement {
+        let mut notes = vec![
+            "Ours: learning rate, batch, range of q_⋆ and epochs, which no source states.".into(),
+        ];
+        if let Some(beta) = measured.nearest() {
+            notes.push(format!(
+                "Gradient descent has no temperature; of the curves shown it is nearest to that of β = {beta}."
+            ));
+        }
+        Judgement {
+            found: measured.found(),
+            findings: Findings::Claims(vec![measured.comparable(), measured.falls()]),
+            notes,
+        }
+    }
+
+    fn draw(results: &Results) -> Option<Drawing> {
+        let rows = learned(results.simulated.first()?);
+        let points = results.theory.first()?.as_constrained()?;
+        let curves = curves(points)?;
+        let mut panel =
+            Panel::new("slow SGD, α = 2", Axis::linear("q_⋆"), Axis::linear("ε").lower(0.0));
+        for (color, Theory { beta, curve }) in curves.iter().enumerate() {
+            let known = curve.iter().filter_map(|&(q_star, eps)| Some((q_star, eps?)));
+            let (x, y) = known.unzip();
+            panel.push(
+                Curve::new(x, y).label(format!("theory, β = {beta}")).color(Color::Palette(color)),
+            );
+        }
+        let stride = rows.len().div_ceil(40).max(1);
+        let drawn: Vec<&&SummaryRow> = rows.iter().step_by(stride).collect();
+        panel.push(
+            Points::new(
+                drawn.iter().map(|row| row.q_star).collect(),
+                drawn.iter().map(|row| row.eps[0]).collect(),
+            )
+            .error(drawn.iter().map(|row| row.eps_se[0].unwrap_or(0.0)).collect())
+            .label("slow SGD")
+            .color(Color::Palette(curves.len())),
+        );
+        Some(Drawing { figure: Figure::single(panel), table: table(points, &rows) })
+    }
+}
+
+fn table(points: &[Point], rows: &[&SummaryRow]) -> Table {
     let mut table = Table::new(["source", "beta", "q_star", "eps", "eps_se"]);
     for point in points {
         table.push(vec![
@@ -59,7 +227,7 @@ pub fn show(results: &Results) -> Option<Shown> {
             Cell::Missing,
         ]);
     }
-    for row in &rows {
+    for row in rows {
         table.push(vec![
             "slow-sgd".into(),
             Cell::Missing,
@@ -68,56 +236,8 @@ pub fn show(results: &Results) -> Option<Shown> {
             row.eps_se[0].into(),
         ]);
     }
-    let said: Vec<String> =
-        distances.iter().map(|(beta, d)| format!("{} from β = {beta}", error(*d))).collect();
-    Some(Shown {
-        figure: Figure::single(panel),
-        table,
-        found: format!(
-            "The error goes from {} to {} as q_⋆ rises; its distance from the theory (root mean square) is {}.",
-            error(first),
-            error(last),
-            said.join(", ")
-        ),
-        checks: vec![
-            decides(
-                "the error of slow SGD falls with q_⋆, and so does that of the published theory",
-                last < first && falls,
-            ),
-            decides(
-                format!(
-                    "the published curve, β = {PUBLISHED_BETA}, is within 0.1 of slow SGD ({})",
-                    error(published)
-                ),
-                published <= 0.1,
-            ),
-            also(
-                format!(
-                    "no other β shown is nearer (nearest: β = {}, {})",
-                    nearest.0,
-                    error(nearest.1)
-                ),
-                nearest.0 == PUBLISHED_BETA,
-            ),
-        ],
-        notes: vec![
-            "Ours: learning rate, batch, range of q_⋆ and epochs, which no source states.".into(),
-            format!(
-                "Gradient descent has no temperature; of the curves shown it is nearest to that of β = {}.",
-                nearest.0
-            ),
-        ],
-    })
+    table
 }
 
-fn of(points: &[Point], beta: f64) -> Vec<(f64, f64)> {
-    let same = points.iter().filter(|point| point.beta == beta);
-    same.filter_map(|point| Some((point.q_star?, point.eps?))).collect()
-}
-
-/// A curve between its points.
-fn at(curve: &[(f64, f64)], x: f64) -> Option<f64> {
-    let pair = curve.windows(2).find(|pair| (pair[0].0..=pair[1].0).contains(&x))?;
-    let part = (x - pair[0].0) / (pair[1].0 - pair[0].0);
-    Some(pair[0].1 + part * (pair[1].1 - pair[0].1))
-}
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,8 @@
 //! Which of several solutions of the theory is the stable one, and how both are drawn.
 
 use remanent_plot::{Color, Curve, Dash, Panel};
+use remanent_theory::parameters::Choice;
+use remanent_theory::single::SingleTask;
 
 use crate::theory::{Branches, Point};
 
@@ -14,6 +16,21 @@ pub fn is_stable(curve: &Branches, point: &Point) -> bool {
         "middle" => false,
         _ => true,
     }
+}
+
+/// By how much ε falls where the poor and the good solution exchange stability; 0 if they never do, none if
+/// there is no error on one side.
+pub fn jump(curve: &Branches) -> Option<f64> {
+    match &curve.crossing {
+        Some(crossing) => Some(crossing.poor.eps? - crossing.good.eps?),
+        None => Some(0.0),
+    }
+}
+
+/// ε of the stable solution; none if there is no solution.
+pub fn stable_error(beta: f64, alpha: f64) -> Option<f64> {
+    let solution = SingleTask::new(beta).ok()?.solve(alpha, Choice::Stable).ok()?;
+    Some(solution.eps).filter(|eps| solution.is_converged() && eps.is_finite())
 }
 
 /// Draws a quantity along the curve of solutions: a line where the solution is stable, a thin broken one
@@ -60,6 +77,41 @@ pub fn stable_solutions(points: &[Point]) -> Vec<&Point> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::theory::Crossing;
+
+    fn eps(eps: f64) -> Point {
+        Point { eps: Some(eps), ..Point::default() }
+    }
+
+    #[test]
+    fn a_jump_is_what_the_error_loses_at_the_crossing() {
+        let crossing = |poor, good| Crossing {
+            alpha: 1.6,
+            minus_beta_f: 0.0,
+            poor,
+            good,
+            replica_symmetry_holds: true,
+        };
+        let mut curve = Branches {
+            rows: Vec::new(),
+            folds: Vec::new(),
+            crossing: None,
+            replicon_zeros: Vec::new(),
+            corner: None,
+        };
+        assert_eq!(jump(&curve), Some(0.0));
+        curve.crossing = Some(crossing(eps(0.25), eps(0.125)));
+        assert_eq!(jump(&curve), Some(0.125));
+        curve.crossing = Some(crossing(eps(0.25), Point::default()));
+        assert_eq!(jump(&curve), None);
+    }
+
+    #[test]
+    fn the_stable_error_falls_with_alpha_and_does_not_exist_everywhere() {
+        let [few, many] = [0.5, 3.0].map(|alpha| stable_error(5.0, alpha).unwrap());
+        assert!(0.0 < many && many < few && few < 0.5, "{many} {few}");
+        assert_eq!(stable_error(5.0, -1.0), None);
+    }
 
     #[test]
     fn of_two_solutions_the_one_of_larger_free_energy_is_stable() {

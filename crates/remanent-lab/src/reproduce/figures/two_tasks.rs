@@ -1,173 +1,221 @@
 //! Figures 2b and 2c: the errors of two tasks over time.
 
-use remanent_plot::{Axis, Band, Color, Curve, Figure, Panel, Table, VerticalLine};
+mod picture;
 
-use super::ways::{Way, alpha_2, cases, last, switch};
-use super::words::{also, decides, error, list};
-use crate::reproduce::results::{Results, Shown, Simulated};
-use crate::simulation::SummaryRow;
+use remanent_perceptron::observables::generalisation_error;
+use serde::{Deserialize, Serialize};
 
-/// Draws the error on one task over time. A task that is learned alone begins where the tasks change.
-fn draw(panel: &mut Panel, case: &Simulated, task: usize, offset: usize, color: usize) {
-    let Some(way) = Way::of(case) else { return };
-    let rows = &case.summary.rows;
-    let x: Vec<f64> = rows.iter().map(|row| (row.epoch + offset) as f64).collect();
-    let of = |values: fn(&SummaryRow) -> &Vec<f64>| -> Vec<f64> {
-        rows.iter().map(|row| values(row)[task]).collect()
-    };
-    let color = Color::Palette(color);
-    if way == Way::Variational {
-        panel.push(
-            Band::new(x.clone(), of(|row| &row.eps_min), of(|row| &row.eps_max)).color(color),
-        );
-    }
-    let label = format!("{}, α_2 = {}", way.name(), alpha_2(case));
-    panel.push(Curve::new(x, of(|row| &row.eps)).label(label).color(color).dash(way.dash()));
-}
-
-fn table(cases: &[&Simulated], task: usize) -> Table {
-    let mut table =
-        Table::new(["algorithm", "alpha_2", "epoch", "eps", "eps_se", "eps_min", "eps_max"]);
-    for case in cases {
-        let task = if Way::of(case) == Some(Way::Isolated) { 0 } else { task };
-        for row in &case.summary.rows {
-            table.push(vec![
-                Way::of(case).map_or("", Way::name).into(),
-                alpha_2(case).into(),
-                (row.epoch as i64).into(),
-                row.eps[task].into(),
-                row.eps_se[task].into(),
-                row.eps_min[task].into(),
-                row.eps_max[task].into(),
-            ]);
-        }
-    }
-    table
-}
-
-fn by_alpha(cases: &[&Simulated], task: usize) -> String {
-    let parts: Vec<String> = cases
-        .iter()
-        .filter_map(|case| {
-            Some(format!("{} (α_2 = {})", error(last(case)?.eps[task]), alpha_2(case)))
-        })
-        .collect();
-    list(&parts)
-}
-
-/// Below this error a task counts as learned.
-const LEARNED: f64 = 0.25;
+use super::ways::{Way, alpha_2, cases};
+use super::words::list;
+use crate::reproduce::results::{Drawing, Judgement, Results, Simulated};
+use crate::reproduce::study::Study;
+use crate::reproduce::thresholds::STEADY;
+use crate::verdict::{Claim, Estimate, Findings, Test, Threshold};
 
 const RATE: &str = "Ours: the learning rate in magnetisation space, which no source states.";
 
 /// Figure 2b.
-pub fn show_first(results: &Results) -> Option<Shown> {
-    let variational = cases(results, Way::Variational);
-    let traditional = cases(results, Way::Traditional);
-    let epoch = switch(variational.first()?);
-    let mut panel =
-        Panel::new("error of task 1", Axis::linear("epoch"), Axis::linear("ε_1").range(0.0, 0.55));
-    panel.push(VerticalLine::new(epoch as f64));
-    let shown: Vec<&Simulated> = variational.iter().chain(&traditional).copied().collect();
-    for group in [&variational, &traditional] {
-        group.iter().enumerate().for_each(|(color, case)| draw(&mut panel, case, 0, 0, color));
-    }
-    let mut checks = Vec::new();
-    for case in &variational {
-        let alpha = alpha_2(case);
-        let other = traditional.iter().find(|other| alpha_2(other) == alpha)?;
-        let before = case.summary.ends[0].eps[0].mean;
-        let after = last(case)?.eps[0];
-        checks.push(decides(
-            format!(
-                "α_2 = {alpha}: the error rises when the task changes, from {} to {}",
-                error(before),
-                error(after)
-            ),
-            after > before,
-        ));
-        let rows = &case.summary.rows;
-        let late =
-            rows.iter().find(|row| row.epoch * 10 >= last(case).map_or(0, |l| l.epoch) * 9)?.eps[0];
-        let drift = (after - late).abs();
-        checks.push(decides(
-            format!(
-                "α_2 = {alpha}: it is stable, changing by {} over the last tenth of training",
-                error(drift)
-            ),
-            drift < 0.01,
-        ));
-        let start = other.summary.ends[0].eps[0].mean;
-        let forgets = last(other)?.eps[0] - start;
-        checks.push(also(
-            format!(
-                "α_2 = {alpha}: traditional SGD, which has learned the first task to {}, forgets more: the error rises by {} \
-                 against {}",
-                error(start),
-                error(forgets),
-                error(after - before)
-            ),
-            start < LEARNED && forgets > after - before,
-        ));
-    }
-    Some(Shown {
-        figure: Figure::single(panel),
-        table: table(&shown, 0),
-        found: format!(
-            "At the end the error of the first task is {} with the KL term, and {} with traditional SGD.",
-            by_alpha(&variational, 0),
-            by_alpha(&traditional, 0)
-        ),
-        checks,
-        notes: vec![RATE.into()],
-    })
-}
+pub struct FirstTask;
 
 /// Figure 2c.
-pub fn show_second(results: &Results) -> Option<Shown> {
-    let variational = cases(results, Way::Variational);
-    let traditional = cases(results, Way::Traditional);
-    let isolated = cases(results, Way::Isolated);
-    let epoch = switch(variational.first()?);
-    let mut panel =
-        Panel::new("error of task 2", Axis::linear("epoch"), Axis::linear("ε_2").range(0.0, 0.55));
-    panel.push(VerticalLine::new(epoch as f64));
-    for (group, task, offset) in [(&variational, 1, 0), (&traditional, 1, 0), (&isolated, 0, epoch)]
-    {
-        group.iter().enumerate().for_each(|(color, case)| {
-            draw(&mut panel, case, task, offset, color);
-        });
-    }
-    let mut checks = Vec::new();
-    for case in &variational {
-        let alone = isolated.iter().find(|other| alpha_2(other) == alpha_2(case))?;
-        let (alpha, after, best) = (alpha_2(case), last(case)?.eps[1], last(alone)?.eps[0]);
-        let before = case.summary.ends[0].eps[1].mean;
-        checks.push(decides(
-            format!("α_2 = {alpha}: the error falls from {} to {}", error(before), error(after)),
-            after < before - 0.01,
-        ));
-        checks.push(decides(
-            format!("α_2 = {alpha}: it stays above {} of the task alone", error(best)),
-            after > best,
-        ));
-    }
-    let ends: Vec<f64> = variational.iter().filter_map(|case| Some(last(case)?.eps[1])).collect();
-    checks.push(decides(
-        "more examples give a lower error",
-        ends.windows(2).all(|pair| pair[1] < pair[0]),
-    ));
-    let shown: Vec<&Simulated> =
-        variational.iter().chain(&traditional).chain(&isolated).copied().collect();
-    Some(Shown {
-        figure: Figure::single(panel),
-        table: table(&shown, 1),
-        found: format!(
-            "At the end the error of the second task is {} after the first, and {} alone.",
-            by_alpha(&variational, 1),
-            by_alpha(&isolated, 0)
-        ),
-        checks,
-        notes: vec![RATE.into()],
-    })
+pub struct SecondTask;
+
+/// Errors of the first task, by α_2. All lists are ε_1 trial by trial.
+#[derive(Serialize, Deserialize)]
+pub struct First {
+    cases: Vec<FirstCase>,
 }
+
+#[derive(Serialize, Deserialize)]
+struct FirstCase {
+    alpha_2: f64,
+    /// When the task changes.
+    switch: Vec<f64>,
+    /// When the last tenth of the epochs begins.
+    late: Vec<f64>,
+    end: Vec<f64>,
+    /// Traditional SGD, when the task changes.
+    traditional_switch: Vec<f64>,
+    /// Traditional SGD, at the end.
+    traditional_end: Vec<f64>,
+}
+
+/// Errors of the second task, by α_2. All lists are ε_2 trial by trial.
+#[derive(Serialize, Deserialize)]
+pub struct Second {
+    cases: Vec<SecondCase>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SecondCase {
+    alpha_2: f64,
+    /// When the task changes.
+    switch: Vec<f64>,
+    end: Vec<f64>,
+    /// Traditional SGD, at the end.
+    traditional_end: Vec<f64>,
+    /// The task alone, at the end.
+    alone_end: Vec<f64>,
+}
+
+/// ε of a task (from 0) at the first recorded moment of the last tenth of all epochs, trial by trial.
+fn late_errors(case: &Simulated, task: usize) -> Option<Vec<f64>> {
+    let of = |rows: &[remanent_perceptron::gradient::Row]| {
+        let end = rows.last()?.epoch;
+        let row = rows.iter().find(|row| row.epoch * 10 >= end * 9)?;
+        row.overlaps.p.get(task).map(|&p| generalisation_error(p))
+    };
+    case.trials.iter().map(|trial| of(&trial.rows)).collect()
+}
+
+/// The case that learns as much of the second task in another way.
+fn beside<'a>(results: &'a Results, case: &Simulated, way: Way) -> Option<&'a Simulated> {
+    cases(results, way).into_iter().find(|other| alpha_2(other) == alpha_2(case))
+}
+
+/// `0.21 ± 0.01 (α_2 = 1) and 0.22 ± 0.02 (α_2 = 2)`.
+fn by_alpha<'a>(errors: impl Iterator<Item = (f64, &'a [f64])>) -> String {
+    let said = errors.filter_map(|(alpha, eps)| {
+        let mean = Estimate::of(eps.iter().copied())?;
+        Some(format!("{} (α_2 = {alpha})", mean.text()))
+    });
+    list(&said.collect::<Vec<_>>())
+}
+
+impl Study for FirstTask {
+    type Measured = First;
+
+    fn measure(results: &Results) -> Option<First> {
+        let measure = |case: &Simulated| {
+            let traditional = beside(results, case, Way::Traditional)?;
+            Some(FirstCase {
+                alpha_2: alpha_2(case),
+                switch: case.errors_after(0, 0)?,
+                late: late_errors(case, 0)?,
+                end: case.final_errors(0)?,
+                traditional_switch: traditional.errors_after(0, 0)?,
+                traditional_end: traditional.final_errors(0)?,
+            })
+        };
+        let variational = cases(results, Way::Variational);
+        Some(First { cases: variational.into_iter().map(measure).collect::<Option<_>>()? })
+    }
+
+    fn judge(measured: &First) -> Judgement {
+        let cases = &measured.cases;
+        let tests = |of: fn(&FirstCase) -> Test| cases.iter().map(of).collect();
+        let rises = tests(|case| {
+            let quantity = format!("ε_1 at the end less at the switch, α_2 = {}", case.alpha_2);
+            Test::above(quantity, Estimate::paired(&case.end, &case.switch), Threshold::ZERO)
+        });
+        let settles = tests(|case| {
+            let alpha = case.alpha_2;
+            let quantity =
+                format!("the change of ε_1 over the last tenth of the epochs, α_2 = {alpha}");
+            Test::near(quantity, Estimate::paired(&case.end, &case.late), 0.0, STEADY)
+        });
+        let poorly = tests(|case| {
+            let alpha = case.alpha_2;
+            let quantity = format!("ε_1 at the end, traditional less variational, α_2 = {alpha}");
+            let worse = Estimate::paired(&case.traditional_end, &case.end);
+            Test::above(quantity, worse, Threshold::ZERO)
+        });
+        let place = "Sec. II B, Fig. 2b";
+        Judgement {
+            found: format!(
+                "At the end the error of the first task is {} with the KL term, and {} with traditional SGD.",
+                by_alpha(cases.iter().map(|case| (case.alpha_2, &case.end[..]))),
+                by_alpha(cases.iter().map(|case| (case.alpha_2, &case.traditional_end[..])))
+            ),
+            findings: Findings::Claims(vec![
+                Claim::new("The error of the first task rises at the switch.", place, rises),
+                Claim::new("It settles at a stable value.", place, settles),
+                Claim::new("Traditional SGD performs poorly.", "Sec. II B, Fig. 2b, c", poorly),
+            ]),
+            notes: vec![
+                RATE.into(),
+                format!(
+                    "When the task changes, the error of traditional SGD on the first is {}.",
+                    by_alpha(cases.iter().map(|case| (case.alpha_2, &case.traditional_switch[..])))
+                ),
+            ],
+        }
+    }
+
+    fn draw(results: &Results) -> Option<Drawing> {
+        picture::first(results)
+    }
+}
+
+impl Study for SecondTask {
+    type Measured = Second;
+
+    fn measure(results: &Results) -> Option<Second> {
+        let measure = |case: &Simulated| {
+            Some(SecondCase {
+                alpha_2: alpha_2(case),
+                switch: case.errors_after(0, 1)?,
+                end: case.final_errors(1)?,
+                traditional_end: beside(results, case, Way::Traditional)?.final_errors(1)?,
+                alone_end: beside(results, case, Way::Isolated)?.final_errors(0)?,
+            })
+        };
+        let variational = cases(results, Way::Variational);
+        Some(Second { cases: variational.into_iter().map(measure).collect::<Option<_>>()? })
+    }
+
+    fn judge(measured: &Second) -> Judgement {
+        let cases = &measured.cases;
+        let tests = |of: fn(&SecondCase) -> Test| cases.iter().map(of).collect();
+        let falls = tests(|case| {
+            let quantity =
+                format!("change of ε_2 from the switch to the end, α_2 = {}", case.alpha_2);
+            Test::below(quantity, Estimate::paired(&case.end, &case.switch), Threshold::ZERO)
+        });
+        let hindered = tests(|case| {
+            let alpha = case.alpha_2;
+            let quantity = format!("ε_2 at the end less that of the task alone, α_2 = {alpha}");
+            Test::above(quantity, Estimate::paired(&case.end, &case.alone_end), Threshold::ZERO)
+        });
+        let more = cases.windows(2).map(|pair| {
+            let (few, many) = (&pair[0], &pair[1]);
+            let quantity = format!(
+                "change of ε_2 at the end from α_2 = {} to α_2 = {}",
+                few.alpha_2, many.alpha_2
+            );
+            Test::below(quantity, Estimate::paired(&many.end, &few.end), Threshold::ZERO)
+        });
+        let poorly = tests(|case| {
+            let alpha = case.alpha_2;
+            let quantity = format!("ε_2 at the end, traditional less variational, α_2 = {alpha}");
+            let worse = Estimate::paired(&case.traditional_end, &case.end);
+            Test::above(quantity, worse, Threshold::ZERO)
+        });
+        let place = "Sec. II B, Fig. 2c";
+        let end = |of: fn(&SecondCase) -> &[f64]| {
+            by_alpha(cases.iter().map(move |case| (case.alpha_2, of(case))))
+        };
+        Judgement {
+            found: format!(
+                "At the end the error of the second task is {} after the first, {} alone, and {} with traditional SGD.",
+                end(|case| &case.end),
+                end(|case| &case.alone_end),
+                end(|case| &case.traditional_end)
+            ),
+            findings: Findings::Claims(vec![
+                Claim::new("The error of the second task falls.", place, falls),
+                Claim::new("It does not reach the level of the task alone.", place, hindered),
+                Claim::new("More examples give a lower error.", "Sec. II B", more.collect()),
+                Claim::new("Traditional SGD performs poorly.", "Sec. II B, Fig. 2b, c", poorly),
+            ]),
+            notes: vec![RATE.into()],
+        }
+    }
+
+    fn draw(results: &Results) -> Option<Drawing> {
+        picture::second(results)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use remanent_perceptron::student::Space;
 use remanent_plot::Dash;
 
 use crate::reproduce::results::{Results, Simulated};
-use crate::simulation::{Learner, SummaryRow};
+use crate::simulation::Learner;
 
 /// How a case learns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +64,4 @@ pub fn cases(results: &Results, way: Way) -> Vec<&Simulated> {
 /// The epoch at which the task changes.
 pub fn switch(case: &Simulated) -> usize {
     case.summary.ends[0].epoch
-}
-
-/// What was recorded last.
-pub fn last(case: &Simulated) -> Option<&SummaryRow> {
-    case.summary.rows.last()
 }

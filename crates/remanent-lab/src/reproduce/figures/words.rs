@@ -1,19 +1,6 @@
-//! Numbers in sentences, and statements that decide.
+//! Numbers in sentences.
 
-use remanent_math::statistics::Summary;
-
-use crate::report::Check;
 use crate::training::Mean;
-
-/// A statement on which the claim rests.
-pub fn decides(what: impl Into<String>, holds: bool) -> Check {
-    Check { what: what.into(), holds, essential: true }
-}
-
-/// A statement that may fail without overturning the claim.
-pub fn also(what: impl Into<String>, holds: bool) -> Check {
-    Check { what: what.into(), holds, essential: false }
-}
 
 /// `0.191`.
 pub fn error(eps: f64) -> String {
@@ -40,11 +27,6 @@ pub fn list(parts: &[String]) -> String {
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
-}
-
-/// The mean square difference of two lists, square-rooted.
-pub fn root_mean_square(differences: impl IntoIterator<Item = f64>) -> f64 {
-    Summary::of(differences.into_iter().map(|d| d * d)).map_or(f64::NAN, |s| s.mean.sqrt())
 }
 
 /// A sentence begins with a capital.

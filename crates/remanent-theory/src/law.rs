@@ -1,0 +1,312 @@
+//! A law of θ on panels: what a task hands to the next one.
+//!
+//! The density of θ may have features of any width: a hundredth where a weight
+//! is held by a strong entropy or by a large stiffness, half a unit where it is
+//! free, and nothing between two narrow peaks. Gauss–Legendre panels cover the
+//! places where there is mass, each as long as the density is smooth there. On a
+//! panel the density is a polynomial as well as a set of masses: a Gaussian
+//! wider than the panels is folded with the masses, a narrower one with the
+//! polynomials.
+
+use std::sync::LazyLock;
+
+use multiversion::multiversion;
+use remanent_math::{elementary, legendre};
+
+/// Nodes of a panel.
+pub const NODES: usize = 16;
+/// Values treated at once.
+const LANES: usize = 16;
+/// Panels up to this many widths of a Gaussian are folded with it by their masses.
+const FOLDED: f64 = 5.0;
+/// Distance of the nodes of a Gaussian that is folded with polynomials, in
+/// standard deviations, and their number on either side.
+const GAUSSIAN_STEP: f64 = 0.5;
+const GAUSSIAN_SIDE: i32 = 18;
+
+static LEGENDRE: LazyLock<([f64; NODES], [f64; NODES])> = LazyLock::new(legendre::rule::<NODES>);
+
+/// (2k + 1)/2 · P_k(x_j) · w_j: from values at the nodes to Legendre coefficients.
+static TRANSFORM: LazyLock<[[f64; NODES]; NODES]> = LazyLock::new(|| {
+    let (nodes, weights) = &*LEGENDRE;
+    let mut transform = [[0.0; NODES]; NODES];
+    for j in 0..NODES {
+        let (mut p, mut before) = (1.0, 0.0);
+        for (k, row) in transform.iter_mut().enumerate() {
+            let order = k as f64;
+            row[j] = (order + 0.5) * p * weights[j];
+            (p, before) =
+                (((2.0 * order + 1.0) * nodes[j] * p - order * before) / (order + 1.0), p);
+        }
+    }
+    transform
+});
+
+/// An interval of θ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Panel {
+    /// Its middle.
+    pub middle: f64,
+    /// Half its length.
+    pub half: f64,
+    /// On what scale the density changes there.
+    pub scale: f64,
+}
+
+impl Panel {
+    /// The nodes.
+    pub fn thetas(&self) -> [f64; NODES] {
+        LEGENDRE.0.map(|x| self.middle + self.half * x)
+    }
+
+    /// Quadrature weights.
+    pub fn weights(&self) -> [f64; NODES] {
+        LEGENDRE.1.map(|w| self.half * w)
+    }
+
+    /// The two halves.
+    pub fn halves(&self) -> [Self; 2] {
+        let half = 0.5 * self.half;
+        [-half, half].map(|moved| Self { middle: self.middle + moved, half, ..*self })
+    }
+
+    /// The same on the other side of 0.
+    pub fn mirrored(&self) -> Self {
+        Self { middle: -self.middle, ..*self }
+    }
+}
+
+/// Legendre coefficients of the polynomial with these values at the nodes.
+pub fn coefficients(values: &[f64]) -> [f64; NODES] {
+    let transform = &*TRANSFORM;
+    std::array::from_fn(|k| transform[k].iter().zip(values).map(|(t, v)| t * v).sum())
+}
+
+/// Panels in rising order, which do not overlap.
+#[derive(Clone, Debug, Default)]
+pub struct Panels {
+    /// The panels.
+    pub panels: Vec<Panel>,
+    /// Their nodes.
+    pub thetas: Vec<f64>,
+}
+
+impl Panels {
+    /// Panels given in rising order.
+    pub fn new(panels: Vec<Panel>) -> Self {
+        let thetas = panels.iter().flat_map(Panel::thetas).collect();
+        Self { panels, thetas }
+    }
+
+    /// The length of the longest panel.
+    fn longest(&self) -> f64 {
+        self.panels.iter().fold(0.0, |m, p| f64::max(m, 2.0 * p.half))
+    }
+
+    /// The finest scale on which the density changes.
+    pub fn finest(&self) -> f64 {
+        self.panels.iter().fold(0.5, |m, p| f64::min(m, p.scale))
+    }
+
+    /// Intervals of θ that are covered, in rising order, neighbours joined.
+    pub fn intervals(&self) -> Vec<(f64, f64)> {
+        let mut intervals: Vec<(f64, f64)> = Vec::new();
+        for p in &self.panels {
+            let (from, to) = (p.middle - p.half, p.middle + p.half);
+            match intervals.last_mut() {
+                Some(last) if from - last.1 < 1e-9 * (1.0 + to.abs()) => last.1 = to,
+                _ => intervals.push((from, to)),
+            }
+        }
+        intervals
+    }
+
+    /// Legendre coefficients of the density that has `masses` at the nodes.
+    pub fn densities(&self, masses: &[f64]) -> Vec<[f64; NODES]> {
+        self.panels
+            .iter()
+            .zip(masses.chunks_exact(NODES))
+            .map(|(panel, masses)| {
+                let weights = panel.weights();
+                let values: [f64; NODES] = std::array::from_fn(|j| masses[j] / weights[j]);
+                coefficients(&values)
+            })
+            .collect()
+    }
+
+    /// Whether a Gaussian of this width in θ is folded with the masses.
+    pub fn folds_masses(&self, width: f64) -> bool {
+        self.longest() <= FOLDED * width
+    }
+
+    /// The density of a field at each of `fields`, by the masses at the nodes; Gaussians are
+    /// cut `reach` standard deviations from their mean.
+    pub fn fold_masses(
+        &self,
+        masses: &[f64],
+        field: &Field,
+        reach: f64,
+        fields: &[f64],
+        density: &mut [f64],
+    ) {
+        let Field { mean, coupling, deviation } = *field;
+        let centres: Vec<f64> =
+            self.thetas.iter().map(|t| (mean + coupling * t) / deviation).collect();
+        fold(&centres, masses, deviation, reach, fields, density);
+    }
+
+    /// The same by the polynomials, for a Gaussian narrower than the panels.
+    pub fn fold_densities(
+        &self,
+        polynomials: &[[f64; NODES]],
+        field: &Field,
+        fields: &[f64],
+        density: &mut [f64],
+    ) {
+        interpolate(&self.panels, polynomials, field, fields, density);
+    }
+}
+
+/// A field that depends on θ: mean + coupling · θ + deviation · z with a Gaussian z.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Field {
+    /// The part that is the same for all.
+    pub mean: f64,
+    /// The factor of θ.
+    pub coupling: f64,
+    /// The width of the Gaussian.
+    pub deviation: f64,
+}
+
+/// Σ_k masses[k] N(field; centre_k, deviation²) at every field; centres are in
+/// units of the deviation, in rising order.
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn fold(
+    centres: &[f64],
+    masses: &[f64],
+    deviation: f64,
+    reach: f64,
+    fields: &[f64],
+    density: &mut [f64],
+) {
+    let norm = 1.0 / (deviation * (2.0 * std::f64::consts::PI).sqrt());
+    for (density, field) in density.iter_mut().zip(fields) {
+        let at = field / deviation;
+        let from = centres.partition_point(|c| *c < at - reach);
+        let to = from + centres[from..].partition_point(|c| *c <= at + reach);
+        let mut sums = [0.0; LANES];
+        let (c_chunks, m_chunks) =
+            (centres[from..to].chunks_exact(LANES), masses[from..to].chunks_exact(LANES));
+        let mut total = 0.0;
+        for (c, m) in c_chunks.remainder().iter().zip(m_chunks.remainder()) {
+            total += m * elementary::exp(-0.5 * (c - at) * (c - at));
+        }
+        for (c, m) in c_chunks.zip(m_chunks) {
+            let mut weights = [0.0; LANES];
+            for i in 0..LANES {
+                let z = c[i] - at;
+                weights[i] = m[i] * elementary::exp(-0.5 * z * z);
+            }
+            for i in 0..LANES {
+                sums[i] += weights[i];
+            }
+        }
+        total += sums.iter().sum::<f64>();
+        *density = total * norm;
+    }
+}
+
+/// ∫ Dz g((field − mean − deviation z)/coupling)/coupling at every field, where
+/// g is a polynomial on each panel.
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn interpolate(
+    panels: &[Panel],
+    polynomials: &[[f64; NODES]],
+    law: &Field,
+    fields: &[f64],
+    density: &mut [f64],
+) {
+    let Field { mean, coupling, deviation } = *law;
+    let (mut zs, mut gaussian) = (vec![], vec![]);
+    for j in -GAUSSIAN_SIDE..=GAUSSIAN_SIDE {
+        let z = GAUSSIAN_STEP * f64::from(j);
+        zs.push(z);
+        gaussian.push(GAUSSIAN_STEP * elementary::exp(-0.5 * z * z));
+    }
+    while !zs.len().is_multiple_of(LANES) {
+        zs.push(0.0);
+        gaussian.push(0.0);
+    }
+    let norm = 1.0 / (coupling * (2.0 * std::f64::consts::PI).sqrt());
+    for (density, field) in density.iter_mut().zip(fields) {
+        let mut sums = [0.0; LANES];
+        for (zs, gaussian) in zs.chunks_exact(LANES).zip(gaussian.chunks_exact(LANES)) {
+            let (mut x, mut weight, mut panel) = ([0.0; LANES], [0.0; LANES], [0_usize; LANES]);
+            for i in 0..LANES {
+                let theta = (field - mean - deviation * zs[i]) / coupling;
+                let after = panels.partition_point(|p| p.middle + p.half < theta);
+                let index = after.min(panels.len() - 1);
+                let p = &panels[index];
+                x[i] = (theta - p.middle) / p.half;
+                let inside = x[i] >= -1.0 && x[i] <= 1.0;
+                weight[i] = if inside { gaussian[i] } else { 0.0 };
+                x[i] = if inside { x[i] } else { 0.0 };
+                panel[i] = index;
+            }
+            // Clenshaw's recurrence for Legendre polynomials.
+            let (mut b, mut b_next) = ([0.0; LANES], [0.0; LANES]);
+            for k in (0..NODES).rev() {
+                let order = k as f64;
+                let (first, second) =
+                    ((2.0 * order + 1.0) / (order + 1.0), (order + 1.0) / (order + 2.0));
+                for i in 0..LANES {
+                    let new = polynomials[panel[i]][k] + first * x[i] * b[i] - second * b_next[i];
+                    b_next[i] = b[i];
+                    b[i] = new;
+                }
+            }
+            for i in 0..LANES {
+                sums[i] += weight[i] * b[i];
+            }
+        }
+        *density = (sums.iter().sum::<f64>() * norm).max(0.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A Gaussian of width 0.5 around 0.3, folded with Gaussians of any width.
+    #[test]
+    fn both_ways_of_folding_give_the_gaussian_of_the_added_variances() {
+        let panels: Vec<Panel> =
+            (0..8).map(|k| Panel { middle: -3.5 + f64::from(k), half: 0.5, scale: 0.5 }).collect();
+        let panels = Panels::new(panels);
+        let gaussian =
+            |x: f64, v: f64| (-0.5 * x * x / v).exp() / (2.0 * std::f64::consts::PI * v).sqrt();
+        let masses: Vec<f64> = panels
+            .panels
+            .iter()
+            .flat_map(|p| p.thetas().into_iter().zip(p.weights()))
+            .map(|(t, w)| w * gaussian(t - 0.3, 0.25))
+            .collect();
+        let (mean, coupling) = (1.7, 20.0);
+        let fields: Vec<f64> = (-30..60).map(f64::from).collect();
+        let mut density = vec![0.0; fields.len()];
+        for deviation in [1e-3, 0.3, 3.0, 4.5, 30.0] {
+            let field = Field { mean, coupling, deviation };
+            if panels.folds_masses(deviation / coupling) {
+                panels.fold_masses(&masses, &field, 37.0, &fields, &mut density);
+            } else {
+                let polynomials = panels.densities(&masses);
+                panels.fold_densities(&polynomials, &field, &fields, &mut density);
+            }
+            let variance = 0.25 * coupling * coupling + deviation * deviation;
+            for (b, d) in fields.iter().zip(&density) {
+                let exact = gaussian(b - mean - 0.3 * coupling, variance);
+                assert!((d - exact).abs() < 2e-12 * gaussian(0.0, variance), "{deviation} {b}");
+            }
+        }
+    }
+}

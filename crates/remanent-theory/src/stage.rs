@@ -1,0 +1,222 @@
+//! A solution at one number of nodes after the other, until more nodes change nothing.
+//!
+//! A [`Stage`] is a root of the equations and all that is reported of it at one
+//! resolution. The next stage is polished from it with √2 times the nodes in
+//! every direction, and with what the previous task left at that resolution: so
+//! the difference of two stages contains every error of quadrature, also the
+//! inherited ones. The finer of the two is reported, and their difference as its
+//! error, which is an estimate on the safe side.
+
+use remanent_math::continuation::advance;
+use remanent_math::linear;
+use remanent_math::newton::{Outcome, Root};
+
+use crate::anchor::{Posterior, flips};
+use crate::curve::{Branch, CurvePoint};
+use crate::overlaps::Resolution;
+use crate::solution::{Found, Solution, Termination, free_energy, generalisation_error};
+use crate::strand::equations;
+use crate::task::{Task, from_coordinates};
+
+/// The largest relative change between two stages at which a solution is converged.
+pub const ACCURACY: f64 = 1e-8;
+/// How many stages there are at most.
+const STAGES: usize = 7;
+/// The size by which smaller values of 1 − p count if a task inherits something.
+const RARE: f64 = 1e-17;
+/// A root with a larger residual is none; with a smaller one it is judged by how much it moves.
+const TOLERATED: f64 = 1e-6;
+
+/// A solution at one resolution.
+#[derive(Debug)]
+pub struct Stage {
+    /// The root.
+    pub root: Root<3>,
+    /// What is reported; without an estimate of its error.
+    pub solution: Solution,
+    /// 1 − p_k of every older task.
+    pub older: Vec<f64>,
+    /// Probabilities below this are known to this accuracy only.
+    floor: f64,
+}
+
+impl Stage {
+    /// The stage of a root that was found at `resolution`.
+    pub fn of(
+        task: &Task,
+        alpha: f64,
+        found: &Found,
+        resolution: Resolution,
+    ) -> Result<Self, Termination> {
+        let holds = found.root.residual <= TOLERATED;
+        match found.root.outcome {
+            Outcome::MaxIterations if !holds => return Err(Termination::MaxIterations),
+            Outcome::LeftDomain if !holds => return Err(Termination::LeftDomain),
+            _ => {}
+        }
+        Self::at(task, alpha, found.branch, found.root, resolution).ok_or(Termination::LeftDomain)
+    }
+
+    fn at(
+        task: &Task,
+        alpha: f64,
+        branch: Branch,
+        root: Root<3>,
+        resolution: Resolution,
+    ) -> Option<Self> {
+        let c = from_coordinates(&root.x);
+        let turn = task.turn(&c, resolution)?;
+        let fields = task.fields(&c);
+        let (ln_one_minus_p, older) = flips(&task.site(&c), &fields, resolution);
+        let (eps, ln_eps) = generalisation_error(ln_one_minus_p);
+        let o = turn.site.overlaps;
+        let one_minus_q_d = task.one_minus_q_star.unwrap_or(o.one_minus_q_d);
+        // Rounding may put a probability of 1 above it.
+        let one_minus_p = ln_one_minus_p.exp().clamp(0.0, 2.0);
+        let solution = Solution {
+            alpha,
+            beta: task.beta,
+            branch,
+            q_d: 1.0 - one_minus_q_d,
+            q_0: o.q_0(),
+            r: o.r,
+            q_d_hat: c.q_d_hat(),
+            q_0_hat: c.q_0_hat,
+            r_hat: c.r_hat,
+            p: 1.0 - one_minus_p,
+            eps,
+            ln_eps,
+            one_minus_p,
+            one_minus_q_d,
+            q_d_minus_q_0: o.q_d_minus_q_0,
+            q_0_minus_r2: o.q_0_minus_r2,
+            minus_beta_f: free_energy(task, alpha, &c, &turn),
+            replicon: 1.0 - alpha * turn.energy.curvature2 * turn.site.variance2,
+            residual: root.residual,
+            quadrature_error: f64::NAN,
+            termination: Termination::Inaccurate,
+        };
+        let older = older.into_iter().map(|p| p.clamp(0.0, 2.0)).collect();
+        let floor = if fields.mixing().is_some() { RARE } else { 0.0 };
+        Some(Self { root, solution, older, floor })
+    }
+
+    /// The law of the magnetisations that the task leaves.
+    pub fn posterior(&self, task: &Task, resolution: Resolution) -> Posterior {
+        let c = from_coordinates(&self.root.x);
+        Posterior::new(task.site(&c), &task.fields(&c), resolution)
+    }
+
+    /// The next stage: the same solution at a finer `resolution`, of `task` with
+    /// what it inherits at that resolution.
+    pub fn refined(&self, task: &Task, alpha: f64, resolution: Resolution) -> Option<Self> {
+        let root = task.solve(alpha, self.root.x, Some(self.root.jacobian), resolution);
+        let moved = linear::max_norm(&linear::axpy(&root.x, -1.0, &self.root.x));
+        // A root elsewhere is another solution.
+        let same = root.residual <= TOLERATED && moved < 0.1;
+        same.then_some(())?;
+        Self::at(task, alpha, self.solution.branch, root, resolution)
+    }
+
+    /// The stage of a point of the curve, where α is not prescribed but found
+    /// together with the rest: the nearest point of the curve at `resolution`,
+    /// and the point itself.
+    pub fn on_curve(
+        task: &Task,
+        point: &CurvePoint,
+        branch: Branch,
+        resolution: Resolution,
+    ) -> Option<(Self, CurvePoint)> {
+        let mut f = |y: &[f64; 4]| equations(task, y, resolution);
+        let near = advance(&mut f, point, 0.0, 1e-12)
+            .or_else(|| advance(&mut f, point, 0.0, 1e-10))
+            .unwrap_or(*point);
+        let x = [near.y[0], near.y[1], near.y[2]];
+        let residual = linear::max_norm(&task.residual(&x, near.y[3], resolution)?);
+        let jacobian = std::array::from_fn(|i| std::array::from_fn(|j| near.jacobian[i][j]));
+        let root = Root { x, residual, jacobian, outcome: Outcome::Converged };
+        (residual <= TOLERATED).then_some(())?;
+        Some((Self::at(task, near.y[3].exp(), branch, root, resolution)?, near))
+    }
+
+    /// The largest relative difference of a number from that of another stage.
+    ///
+    /// Numbers that are positive and may be tiny count by their own size, and so
+    /// do the conjugates. Numbers of either sign count by a size that does not
+    /// vanish with them: r by √q_0, p by 1e-3, A by the spread of the fields,
+    /// −βf by 0.01, the replicon by 1. After an anchor 1 − p counts by 1e-17 at the
+    /// least: what it inherits is a law whose tails are cut.
+    fn difference(&self, other: &Self) -> f64 {
+        let (a, b) = (&self.solution, &other.solution);
+        let relative = |x: f64, y: f64, size: f64| {
+            let difference = (x - y).abs() / y.abs().max(size);
+            // Equal zeros, and what has underflown on both sides.
+            if x == y || x.abs().max(y.abs()) < 1e-140 { 0.0 } else { difference }
+        };
+        let stiffness = |s: &Solution| s.q_0_hat - s.q_d_hat;
+        let spread = (1.0 + b.q_0_hat).sqrt();
+        let mut worst = 0.0_f64;
+        for (x, y, size) in [
+            (a.one_minus_q_d, b.one_minus_q_d, 0.0),
+            (a.q_d_minus_q_0, b.q_d_minus_q_0, 0.0),
+            (a.q_0_minus_r2, b.q_0_minus_r2, 0.0),
+            (a.q_d, b.q_d, 0.0),
+            (a.q_0, b.q_0, 0.0),
+            (a.r, b.r, 0.01 * b.q_0.sqrt()),
+            (a.q_0_hat, b.q_0_hat, 0.0),
+            (a.r_hat, b.r_hat, 0.0),
+            (stiffness(a), stiffness(b), spread),
+            (a.one_minus_p, b.one_minus_p, other.floor),
+            (a.p, b.p, 1e-3),
+            (a.minus_beta_f, b.minus_beta_f, 0.01),
+            (a.replicon, b.replicon, 1.0),
+        ] {
+            let change = relative(x, y, size);
+            worst = if change.is_nan() { f64::INFINITY } else { worst.max(change) };
+        }
+        for (x, y) in self.older.iter().zip(&other.older) {
+            worst = worst.max(relative(*x, *y, other.floor)).max(if x.is_nan() {
+                f64::INFINITY
+            } else {
+                0.0
+            });
+        }
+        worst
+    }
+}
+
+/// Adds stage after stage until the last two agree to [`ACCURACY`], and answers
+/// by how much they differ. `next` makes the stage of a level from those below.
+pub fn climb(
+    stages: &mut Vec<Stage>,
+    mut next: impl FnMut(&[Stage], usize) -> Option<Stage>,
+) -> f64 {
+    let mut smallest = f64::INFINITY;
+    let mut best = stages.len() - 1;
+    while stages.len() < STAGES {
+        let Some(stage) = next(stages, stages.len()) else { break };
+        let estimate = stages[stages.len() - 1].difference(&stage);
+        stages.push(stage);
+        if estimate < smallest {
+            (smallest, best) = (estimate, stages.len() - 1);
+        }
+        // More nodes than these bring in rounding only.
+        if estimate <= ACCURACY || estimate > 3.0 * smallest {
+            break;
+        }
+    }
+    stages.truncate(best + 1);
+    smallest
+}
+
+/// What is reported of the last stage, given the estimate of its error.
+pub fn conclude(stages: &[Stage], estimate: f64) -> Solution {
+    judged(stages[stages.len() - 1].solution, estimate)
+}
+
+/// A solution with its error and the verdict on it.
+pub fn judged(solution: Solution, estimate: f64) -> Solution {
+    let termination =
+        if estimate <= ACCURACY { Termination::Converged } else { Termination::Inaccurate };
+    Solution { quadrature_error: estimate, termination, ..solution }
+}

@@ -1,0 +1,129 @@
+//! Answers that were once wrong, slow, or missing.
+
+use cpu_time::ThreadTime;
+use remanent_theory::chain::{ChainParameters, ChainResult};
+use remanent_theory::parameters::Choice;
+use remanent_theory::single::SingleTask;
+use remanent_theory::solution::Solution;
+
+fn chain(alpha: &[f64], beta: f64, r_0: &[f64], gamma: &[f64], q_star: &[f64]) -> ChainResult {
+    let parameters = ChainParameters {
+        alpha: alpha.to_vec(),
+        beta: vec![beta],
+        r_0: r_0.to_vec(),
+        gamma: gamma.to_vec(),
+        q_star: q_star.to_vec(),
+        ..Default::default()
+    };
+    parameters.check().unwrap().solve()
+}
+
+#[track_caller]
+fn assert_accurate(result: &ChainResult, tasks: usize) {
+    assert_eq!(result.tasks.len(), tasks);
+    for task in &result.tasks {
+        let s = &task.solution;
+        assert!(s.is_converged() && s.quadrature_error <= 1e-8, "task {} {s:?}", task.task);
+    }
+}
+
+/// α_2 → 0 with c → ∞ leaves the first task as it was: q_d of the second tends to that of
+/// the first, by less and less as the anchor hardens.
+#[test]
+fn a_strong_anchor_with_little_data_keeps_the_law_it_inherits() {
+    let mut before = f64::INFINITY;
+    for gamma in [100.0, 1000.0, 10_000.0] {
+        let result = chain(&[1.0, 0.01], 1.0, &[0.5], &[gamma], &[]);
+        assert_accurate(&result, 2);
+        let [first, second] = [0, 1].map(|t| result.tasks[t].solution);
+        let distance = (second.q_d - first.q_d).abs();
+        assert!(distance < 0.2 * before, "{gamma} {distance}");
+        let errors = (result.tasks[0].eps_by_task[0] - result.tasks[1].eps_by_task[0]).abs();
+        assert!(errors < 1e-2 * 100.0 / gamma, "{gamma} {errors}");
+        before = distance;
+    }
+    assert!(before < 1e-4, "{before}");
+}
+
+#[test]
+fn a_narrow_law_is_resolved_by_the_task_that_inherits_it() {
+    let result = chain(
+        &[0.00251222, 34.294, 0.00560968],
+        0.929511,
+        &[1.0, -0.999999],
+        &[1.0, 1.0],
+        &[0.821881419, 0.0001, 0.99870425],
+    );
+    assert_accurate(&result, 3);
+}
+
+#[test]
+fn a_nearly_trivial_task_is_solved_in_milliseconds() {
+    for (alpha, beta, q_star) in [(1e-3, 0.01, 1e-4), (1e-4, 0.01, 1e-6), (1e-4, 0.0277, 0.15)] {
+        let start = ThreadTime::now();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let (s, seconds): (Solution, f64) = pool.install(|| {
+            let start = ThreadTime::now();
+            let task = SingleTask::new(beta).unwrap().with_q_star(q_star).unwrap();
+            (task.solve(alpha, Choice::Stable).unwrap(), start.elapsed().as_secs_f64())
+        });
+        assert!(s.is_converged() && s.quadrature_error <= 1e-8, "{s:?}");
+        assert!(seconds.max(start.elapsed().as_secs_f64()) < 0.3, "{q_star} took {seconds} s");
+        // Without data to speak of, m is a response to weak fields: r = q_⋆ r̂.
+        assert!((s.r / (q_star * s.r_hat) - 1.0).abs() < 1e-2, "{s:?}");
+    }
+}
+
+#[test]
+fn no_overlap_is_rounded_beyond_one() {
+    let result = chain(
+        &[4.5447, 0.00117838, 2.69827, 0.0016675],
+        30.9657,
+        &[-1.0, -0.999999, -0.840189],
+        &[7.80528, 1.0, 0.0],
+        &[],
+    );
+    assert_accurate(&result, 4);
+    for task in &result.tasks {
+        let s = &task.solution;
+        assert!(
+            s.p.abs() <= 1.0 && s.r.abs() <= 1.0 && (0.0..=2.0).contains(&s.one_minus_p),
+            "{s:?}"
+        );
+    }
+}
+
+/// Every solution of a task has a row: those on the three branches at β = 20 between the folds.
+#[test]
+fn a_chain_lists_every_solution_of_a_task() {
+    let result = chain(&[1.7, 1.0], 20.0, &[0.5], &[1.0], &[]);
+    assert_eq!(result.tasks[0].other_solutions.len(), 2);
+}
+
+/// Whatever comes before, γ = 0 gives the single task; at the edges of the domain too.
+#[test]
+fn gamma_zero_forgets_the_past_at_the_edges() {
+    for (alpha, beta) in [(1e-4, 0.01), (1000.0, 0.01), (1e-4, 1000.0), (1000.0, 1000.0)] {
+        let alone = SingleTask::new(beta).unwrap().solve(alpha, Choice::Stable).unwrap();
+        assert!(alone.is_converged(), "{alpha} {beta} {alone:?}");
+        let result = chain(&[0.3, alpha], beta, &[0.3], &[0.0], &[]);
+        let last = result.tasks[1].solution;
+        for (a, b) in [(last.r, alone.r), (last.q_0_hat, alone.q_0_hat), (last.q_d, alone.q_d)] {
+            assert!((a / b - 1.0).abs() < 1e-8, "{alpha} {beta} {a} {b}");
+        }
+    }
+}
+
+/// Near the γ at which the folds of the second task meet, a coarse trace of its curve was turned round by
+/// a long step, came back to α → 0, and took that for the end of the curve: no good solution was found.
+#[test]
+fn the_good_branch_of_a_second_task_is_found_where_its_folds_nearly_meet() {
+    for r_0 in [0.45, 0.49, 0.5, 0.51] {
+        for alpha_2 in [1.45, 1.5, 1.75, 2.0, 2.5, 4.0] {
+            let solved = chain(&[2.0, alpha_2], 20.0, &[r_0], &[0.1], &[]);
+            let second = &solved.tasks[1].solution;
+            assert!(second.is_converged(), "r_0 {r_0} α_2 {alpha_2}: {}", second.termination);
+            assert!(alpha_2 < 1.5 || second.eps < 0.1, "r_0 {r_0} α_2 {alpha_2}: {}", second.eps);
+        }
+    }
+}
