@@ -161,7 +161,7 @@ impl Scaled<'_> {
     /// Nodes of the outermost level, clustered at the teacher's step.
     fn outermost(&self) -> Nodes {
         let scale = 2.0 * self.v.sqrt().min(0.7 * (1.0 + self.delta).sqrt());
-        let clusters = [Cluster { centre: 0.0, scale }];
+        let clusters = [Cluster { centre: 0.0, scale, strength: 1.0 }];
         let step = STEP / self.resolution;
         let (low, high) = self.range(0);
         Spread { spacing: 1e9, step, clusters: &clusters }.nodes(low, high)

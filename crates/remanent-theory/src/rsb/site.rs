@@ -94,12 +94,16 @@ impl Levels<'_> {
         let smoothed = |scale: f64| (scale * scale + smoothing).sqrt();
         let mut clusters = Vec::with_capacity(3);
         if firmness < 30.0 || a < 4.0 || self.signs {
-            clusters.push(Cluster { centre: 0.0, scale: smoothed(firmness.max(1.0).sqrt()) });
+            clusters.push(Cluster {
+                centre: 0.0,
+                scale: smoothed(firmness.max(1.0).sqrt()),
+                strength: 1.0,
+            });
         }
         if a > 4.0 {
             let scale = smoothed((a + 2.0).sqrt() + 0.5 * self.site.entropy);
-            clusters.push(Cluster { centre: a, scale });
-            clusters.push(Cluster { centre: -a, scale });
+            clusters.push(Cluster { centre: a, scale, strength: 1.0 });
+            clusters.push(Cluster { centre: -a, scale, strength: 1.0 });
         }
         clusters
     }

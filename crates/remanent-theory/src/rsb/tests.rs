@@ -84,8 +84,9 @@ fn conjugates_are_derivatives_of_the_energy() {
         let mut q_hat = vec![e.q_0_hat];
         e.gaps.iter().for_each(|gap| q_hat.push(q_hat[q_hat.len() - 1] + gap));
         let q_d_hat = q_hat[x.len()] - e.stiffness;
-        let h = 0.02 * (1.0 - values[0]).min(values[values.len() - 1] - values[values.len() - 2]);
-        let h = h.min(0.1 * (values[0] - values[values.len() - 1]));
+        let mut levels = values[2..].to_vec();
+        levels.extend([values[0], 1.0]);
+        let h = 0.02 * levels.windows(2).map(|w| w[1] - w[0]).fold(f64::INFINITY, f64::min);
         close(2.0 * derivative(values, 0, h, g), q_d_hat, "q_d_hat");
         close(derivative(values, 1, h, g), e.r_hat, "r_hat");
         for l in 0..=x.len() {
@@ -144,8 +145,11 @@ fn limits_of_the_energy_are_replica_symmetric() {
     close(at_one.q_0_hat, symmetric(q_0).q_0_hat, "q_0_hat at x = 1");
     close(at_one.r_hat, symmetric(q_0).r_hat, "r_hat at x = 1");
     close(at_one.curvature2[0], symmetric(q_0).curvature2, "curvature at x = 1");
-    let at_zero = energy_at(&[q_d, r, q_0, q_1], &[1e-8], beta);
-    close(at_zero.g_e, symmetric(q_1).g_e, "g_E at x = 0");
+    // g_E is linear in x for small x, with half the variance of L as its slope.
+    let small = |x: f64| energy_at(&[q_d, r, q_0, q_1], &[x], beta);
+    let g_e = 2.0 * small(1e-6).g_e - small(2e-6).g_e;
+    close(g_e, symmetric(q_1).g_e, "g_E at x = 0");
+    let at_zero = small(1e-8);
     close(at_zero.q_0_hat + at_zero.gaps[0], symmetric(q_1).q_0_hat, "q_1_hat at x = 0");
     close(at_zero.r_hat, symmetric(q_1).r_hat, "r_hat at x = 0");
     close(at_zero.curvature2[1], symmetric(q_1).curvature2, "curvature at x = 0");
