@@ -55,6 +55,19 @@ impl Posterior {
         let smooth = fields.smoothness();
         Self { site, grid, moments: OnceLock::new(), resolution, smooth, total, joint }
     }
+
+    /// The same from a law of the field on a grid, which changes on the scale `smooth`.
+    pub(crate) fn of_law(
+        site: Site,
+        grid: FieldGrid,
+        total: Vec<f64>,
+        joint: JointMasses,
+        smooth: f64,
+        resolution: Resolution,
+    ) -> Self {
+        Self { site, grid, moments: OnceLock::new(), resolution, smooth, total, joint }
+    }
+
     /// The moments in each field.
     fn moments(&self) -> &[Moments] {
         self.moments.get_or_init(|| {
@@ -181,7 +194,7 @@ impl Posterior {
 }
 
 /// The probability of each field jointly with W^k W^t = ±1 for every older task k.
-fn joint_laws(fields: &Fields, grid: &FieldGrid, total: &[f64]) -> JointMasses {
+pub(crate) fn joint_laws(fields: &Fields, grid: &FieldGrid, total: &[f64]) -> JointMasses {
     match (fields.anchor, fields.mixing()) {
         (None, _) => vec![],
         (Some(_), Some(anchor)) => {

@@ -44,6 +44,7 @@
 //! the row says so.
 
 mod auto;
+mod chain;
 mod clusters;
 mod energy;
 mod equations;
@@ -51,6 +52,7 @@ mod fold;
 mod landmarks;
 mod level;
 mod onset;
+mod phase;
 mod report;
 mod roots;
 mod site;
@@ -60,7 +62,9 @@ mod task;
 mod trace;
 
 pub use self::auto::{AutoSolution, MOST_STEPS, TOLERANCE};
+pub use self::chain::BrokenTaskResult;
 pub use self::landmarks::BrokenCrossing;
+pub use self::phase::{BrokenPhaseDiagram, BrokenPhaseRow, PhasePoint, broken_phase_diagram};
 pub use self::report::RsbSolution;
 pub use self::task::{BrokenTask, MAX_STEPS};
 

@@ -108,11 +108,6 @@ impl SingleTask {
             .collect()
     }
 
-    /// The solution of choice at `alpha` on a curve of this task that is already traced.
-    pub(crate) fn solve_on(&self, curve: &Curve, alpha: f64, choice: Choice) -> Solution {
-        self.choose_on(curve, alpha, choice)
-    }
-
     fn choose_on(&self, curve: &Curve, alpha: f64, choice: Choice) -> Solution {
         let found = roots_on(curve, alpha, self.resolution, |b| may_be_chosen(b, choice));
         match choose(curve, &found, alpha, choice, self.resolution) {

@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 
+use remanent_theory::chain::{Chain, ChainParameters};
 use remanent_theory::overlaps::Resolution;
 use remanent_theory::parameters::{Choice, Prior};
-use remanent_theory::rsb::{BrokenTask, RsbSolution, TOLERANCE};
+use remanent_theory::rsb::{BrokenTask, RsbSolution, TOLERANCE, broken_phase_diagram};
 use remanent_theory::single::SingleTask;
 use remanent_theory::solution::Termination;
 
@@ -25,7 +26,7 @@ fn number(row: &Row, column: &str) -> Option<f64> {
     row[column].parse().ok()
 }
 
-fn task(beta: f64) -> BrokenTask {
+fn task(beta: f64) -> BrokenTask<'static> {
     BrokenTask::new(SingleTask::new(beta).unwrap())
 }
 
@@ -101,8 +102,8 @@ fn check_reference(beta: f64, steps: usize) {
             ("fold", "poor") if steps > 0 => (task.fold(steps).unwrap(), 1e-5),
             (_, branch) => {
                 let choice = if branch == "poor" { Choice::Poor } else { Choice::Good };
-                let s = task.single().solve(alpha, choice).unwrap();
-                (RsbSolution::symmetric(&s, false), if row["kind"] == "fold" { 1e-4 } else { 1e-7 })
+                let s = task.symmetric(alpha, choice).unwrap();
+                (s, if row["kind"] == "fold" { 1e-4 } else { 1e-7 })
             }
         };
         if row["kind"] == "crossing" || row["kind"] == "fold" || row["kind"].starts_with("onset") {
@@ -276,7 +277,81 @@ fn the_transition_is_continuous_at_small_beta() {
     assert!(task.fold(1).is_none() && task.crossing(1).is_none());
     let rows = task.branch(1);
     let last = rows.last().unwrap();
-    assert!((last.alpha - 1.576).abs() < 2e-3 && last.q_gaps[0] < 5e-3, "{last:?}");
+    let row = task.phase_row();
+    let closing = row.closing.unwrap();
+    assert!((closing - 1.57635).abs() < 1e-5, "{closing}");
+    assert!((last.alpha - closing).abs() < 5e-4 && last.q_gaps[0] < 5e-4, "{last:?}");
+}
+
+/// The diagram at a few β, with its three special points.
+#[test]
+fn lines_of_the_phase_diagram() {
+    let single = SingleTask::new(20.0).unwrap();
+    let diagram =
+        broken_phase_diagram(&single, &[8.0, 16.0, 18.0, 20.0, 30.0, 50.0], &|| ()).unwrap();
+    let row = |beta: f64| diagram.rows.iter().find(|r| r.beta == beta).unwrap();
+    assert!(row(8.0).onset.is_none() && row(8.0).condensation.is_none());
+    // The reference values at β = 20.
+    let at_20 = row(20.0);
+    for (found, expected) in [
+        (at_20.onset, 0.7289260461),
+        (at_20.condensation, 0.7289260461),
+        (at_20.good_from, 1.498897538),
+        (at_20.crossing, 1.51798197),
+        (at_20.poor_until, 1.531516694),
+        (at_20.inner_instability.first().copied(), 0.8798708875),
+        (at_20.outer_instability.first().copied(), 1.38773908),
+    ] {
+        let found = found.unwrap();
+        assert!((found / expected - 1.0).abs() < 1e-8, "{found} against {expected}");
+    }
+    assert!(row(16.0).poor_until.is_none() && row(18.0).poor_until.is_some());
+    assert_eq!(row(16.0).is_stable_at_onset, Some(false));
+    assert_eq!(row(20.0).is_stable_at_onset, Some(true));
+    // Clusters are born, condense, and only then the replicon vanishes.
+    for beta in [30.0, 50.0] {
+        let r = row(beta);
+        assert!(r.onset_x.unwrap() > 1.0 && r.dynamical < r.condensation);
+        assert!(r.condensation < r.onset && r.dynamical_complexity.unwrap() > 0.0);
+        let task = task(beta);
+        let born = r.dynamical.unwrap();
+        assert!(!task.at_one(born - 1e-5).unwrap().is_converged());
+        let clusters = task.at_one(born + 1e-5).unwrap();
+        assert!(clusters.is_converged() && clusters.complexity > 0.0);
+    }
+    let first = diagram.first_breaking.unwrap();
+    assert!(task(first.beta - 0.02).onset().is_none());
+    let onset = task(first.beta + 0.02).onset().unwrap();
+    assert!((onset.alpha - first.alpha).abs() < 0.1, "{first:?} {}", onset.alpha);
+    let end = diagram.end_of_jump.unwrap();
+    assert!((end.beta - 16.99).abs() < 0.01 && (end.alpha - 1.5608).abs() < 1e-4, "{end:?}");
+    let discontinuous = diagram.discontinuous_onset.unwrap();
+    let row = task(discontinuous.beta).phase_row();
+    assert!((row.onset_x.unwrap() - 1.0).abs() < 1e-6);
+    println!("{first:?} {end:?} {discontinuous:?}");
+}
+
+/// Σ(s) is a Legendre transform: dΣ/ds = −x, from Σ = 0 at the static x, or from
+/// x = 1 before clusters condense.
+#[test]
+fn complexity_is_a_legendre_transform() {
+    for (beta, alpha, before) in [(20.0, 1.0, false), (50.0, 1.0, false), (50.0, 0.518, true)] {
+        let rows = task(beta).complexity(alpha, 41).unwrap();
+        assert!(rows.len() > 35, "{beta} {alpha} {}", rows.len());
+        if before {
+            assert!(rows[0].x[0] == 1.0 && rows[0].complexity > 1e-5);
+        } else {
+            assert!(rows[0].x[0] < 1.0 && rows[0].complexity.abs() < 1e-10);
+        }
+        for w in rows.windows(3) {
+            let step = |f: fn(&RsbSolution) -> f64| f(&w[2]) - f(&w[0]);
+            let (up, across) = (step(|s| s.complexity), step(|s| s.cluster_minus_beta_f));
+            assert!(up > 0.0 && across < 0.0);
+            // By the mean value theorem, exactly.
+            assert!((w[2].x[0]..w[0].x[0]).contains(&(-up / across)), "{}", up / across);
+        }
+    }
+    assert!(task(20.0).complexity(0.5, 10).unwrap().is_empty());
 }
 
 /// The branch as it is drawn: solutions of the equations, without large steps.
@@ -288,6 +363,77 @@ fn a_drawn_branch_is_smooth() {
     let alphas: Vec<f64> = rows.iter().map(|s| s.alpha).collect();
     let turns = alphas.windows(3).filter(|w| (w[1] - w[0]) * (w[2] - w[1]) < 0.0).count();
     assert_eq!(turns, 1);
+}
+
+fn two_tasks(alpha: [f64; 2], gamma: f64, r_0: f64) -> Chain {
+    ChainParameters {
+        alpha: alpha.to_vec(),
+        beta: vec![20.0],
+        gamma: vec![gamma],
+        r_0: vec![r_0],
+        choice: vec![Choice::Poor],
+        ..Default::default()
+    }
+    .check()
+    .unwrap()
+}
+
+fn relative(a: f64, b: f64) -> f64 {
+    (a / b - 1.0).abs()
+}
+
+/// Without steps a chain is the replica-symmetric one.
+#[test]
+fn a_chain_without_steps_is_replica_symmetric() {
+    let chain = two_tasks([1.0, 0.6], 0.2, 0.5);
+    let (broken, symmetric) = (chain.solve_broken(0).unwrap(), chain.solve());
+    for (a, b) in broken.iter().zip(&symmetric.tasks) {
+        assert_eq!(a.solution.steps, 0);
+        assert!(relative(a.solution.minus_beta_f, b.potential) < 1e-8);
+        for (a, b) in a.eps_by_task.iter().zip(&b.eps_by_task) {
+            assert!(relative(*a, *b) < 1e-7, "{a} {b}");
+        }
+    }
+}
+
+/// The limits in which the past is forgotten, the teachers agree, or nothing is learned.
+#[test]
+fn limits_of_a_broken_chain() {
+    let p = |eps: f64| (std::f64::consts::PI * eps).cos();
+    let alone = task(20.0).poor(0.9, 1).unwrap();
+    let first = task(20.0).poor(1.0, 1).unwrap();
+    // γ = 0: the second task is the first one of its α, and p_1 = r_0 p_2.
+    let rows = two_tasks([1.0, 0.9], 0.0, 0.5).solve_broken(1).unwrap();
+    assert_eq!((rows[0].solution.steps, rows[1].solution.steps), (1, 1));
+    assert!(relative(rows[0].eps_by_task[0], first.eps) < 1e-8);
+    assert!(relative(p(rows[0].eps_by_task[1]), 0.5 * first.p) < 1e-8);
+    let last = &rows[1];
+    assert!(relative(last.solution.eps, alone.eps) < 1e-8);
+    assert!(relative(last.solution.x[0], alone.x[0]) < 1e-7);
+    assert!(relative(last.solution.minus_beta_f, alone.minus_beta_f) < 1e-8);
+    assert!(relative(p(last.eps_by_task[0]), 0.5 * last.solution.p) < 1e-7);
+    // r_0 = ±1: p_1 = ±p_2.
+    for r_0 in [1.0, -1.0] {
+        let rows = two_tasks([1.0, 0.3], 0.1, r_0).solve_broken(1).unwrap();
+        let errors = &rows[1].eps_by_task;
+        assert!((p(errors[0]) - r_0 * p(errors[1])).abs() < 1e-8, "{errors:?}");
+    }
+    // Little to learn and a strong hold on the past leave the old error as it was.
+    let rows = two_tasks([1.0, 1e-3], 100.0, 0.5).solve_broken(1).unwrap();
+    assert!(relative(rows[1].eps_by_task[0], first.eps) < 2e-3, "{:?}", rows[1].eps_by_task);
+}
+
+/// A second task that breaks after a first one that has broken: more nodes move nothing,
+/// and it differs from the replica-symmetric chain.
+#[test]
+fn a_broken_chain() {
+    let chain = two_tasks([1.2, 1.2], 0.02, 0.5);
+    let rows = chain.solve_broken(1).unwrap();
+    assert_eq!((rows[0].solution.steps, rows[1].solution.steps), (1, 1), "{rows:?}");
+    println!("{:?}", rows[1]);
+    assert!(rows.iter().all(|r| r.solution.quadrature_error < 1e-7), "{rows:?}");
+    let symmetric = chain.solve();
+    assert!(rows[1].solution.eps < symmetric.tasks[1].solution.eps);
 }
 
 /// With a uniform prior, and with the self-overlap held fixed, the same machinery runs.

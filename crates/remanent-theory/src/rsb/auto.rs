@@ -2,8 +2,8 @@
 
 use super::report::RsbSolution;
 use super::task::BrokenTask;
-use crate::parameters::{Choice, ParameterError};
-use crate::solution::Termination;
+use crate::curve::Branch;
+use crate::parameters::{Choice, ParameterError, check_alpha};
 
 /// The stabilities may be this negative before one step more is taken. Just behind a
 /// continuous onset one step leaves its stabilities negative by a few 1e-7.
@@ -23,41 +23,70 @@ pub struct AutoSolution {
     pub is_discontinuous: bool,
 }
 
-impl BrokenTask {
-    /// The solution of choice at `alpha` with the smallest number of steps whose
-    /// stabilities are all above −`tolerance`.
+impl BrokenTask<'_> {
+    /// The solution of choice at `alpha` with the smallest number of steps, at most
+    /// [`MOST_STEPS`], whose stabilities are all above −`tolerance`.
     pub fn auto(
         &self,
         alpha: f64,
         choice: Choice,
         tolerance: f64,
     ) -> Result<AutoSolution, ParameterError> {
-        let symmetric = |choice| -> Result<AutoSolution, ParameterError> {
-            let s = self.single().solve(alpha, choice)?;
-            let solution = RsbSolution::symmetric(&s, choice == Choice::Middle);
-            let is_stable = solution.is_stable(tolerance);
-            Ok(AutoSolution { solution, is_stable, is_discontinuous: false })
-        };
+        self.as_needed(alpha, choice, tolerance, MOST_STEPS)
+    }
+
+    /// The same with at most `most_steps` steps.
+    pub fn as_needed(
+        &self,
+        alpha: f64,
+        choice: Choice,
+        tolerance: f64,
+        most_steps: usize,
+    ) -> Result<AutoSolution, ParameterError> {
         match choice {
-            Choice::Good | Choice::Middle => symmetric(choice),
-            Choice::Poor => self.poor_as_needed(alpha, tolerance),
+            Choice::Good | Choice::Middle => {
+                let solution = self.symmetric(alpha, choice)?;
+                let is_stable = solution.is_stable(tolerance);
+                Ok(AutoSolution { solution, is_stable, is_discontinuous: false })
+            }
+            Choice::Poor => self.poor_as_needed(alpha, tolerance, most_steps),
             Choice::Stable => {
-                let poor = self.poor_as_needed(alpha, tolerance)?;
-                let good = symmetric(Choice::Good)?;
-                let value = |s: &AutoSolution| match s.solution.termination {
-                    Termination::Converged => s.solution.minus_beta_f,
-                    _ => f64::NEG_INFINITY,
-                };
-                Ok(if value(&good) > value(&poor) { good } else { poor })
+                let poor = self.poor_as_needed(alpha, tolerance, most_steps)?;
+                // φ of an unstable solution is too large to be compared.
+                let rival = self
+                    .all_symmetric(check_alpha(alpha)?)
+                    .into_iter()
+                    .filter(|(s, branch)| {
+                        let elsewhere = !matches!(branch, Branch::Poor | Branch::Only);
+                        let symmetric = most_steps == 0 && s.is_converged();
+                        elsewhere && !s.is_saddle && (symmetric || s.is_stable(tolerance))
+                    })
+                    .map(|(s, _)| s)
+                    .max_by(|a, b| a.minus_beta_f.total_cmp(&b.minus_beta_f));
+                Ok(match rival {
+                    Some(solution)
+                        if !poor.solution.is_converged()
+                            || solution.minus_beta_f > poor.solution.minus_beta_f =>
+                    {
+                        let is_stable = solution.is_stable(tolerance);
+                        AutoSolution { solution, is_stable, is_discontinuous: false }
+                    }
+                    _ => poor,
+                })
             }
         }
     }
 
-    fn poor_as_needed(&self, alpha: f64, tolerance: f64) -> Result<AutoSolution, ParameterError> {
+    fn poor_as_needed(
+        &self,
+        alpha: f64,
+        tolerance: f64,
+        most_steps: usize,
+    ) -> Result<AutoSolution, ParameterError> {
         let mut chosen = self.poor(alpha, 0)?;
         let holds = chosen.is_stable(tolerance);
         let mut is_discontinuous = false;
-        for steps in 1..=MOST_STEPS {
+        for steps in 1..=most_steps {
             // A positive replicon alone does not certify replica symmetry.
             if chosen.is_stable(tolerance) && steps > 1 {
                 break;

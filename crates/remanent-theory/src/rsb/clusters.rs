@@ -10,9 +10,16 @@
 //!
 //! with q_1 − q_0 = ∫Dz⟨Var⟨m⟩⟩ at g. G(0) = ln(1 − λ), so with a positive replicon
 //! there are no roots or pairs of them; the larger of a pair are the clusters of
-//! states into which the measure has shattered, if their complexity is positive.
+//! states into which the measure has shattered, if their complexity is positive. The
+//! pair is born where the largest G is 0: the dynamical transition.
+//!
+//! At any x the equations without ∂φ/∂x = 0 describe the clusters whose s = −βf maximises
+//! Σ(s) + x s: xφ(x) is the Legendre transform of the complexity Σ(s), so
+//! s = ∂(xφ)/∂x, Σ = −x² ∂φ/∂x and dΣ/ds = −x. The clusters that carry the measure are
+//! those of the static x, where Σ = 0, or of x = 1 if Σ > 0 there; smaller x lead to
+//! clusters that are more numerous and lighter.
 
-use remanent_math::newton::Outcome;
+use remanent_math::newton::{Outcome, Root};
 use remanent_math::scalar;
 
 use super::equations::System;
@@ -20,16 +27,18 @@ use super::report::{RsbSolution, finish};
 use super::solve::solve_at_x;
 use super::state::{State, StepConjugates, gap_index, x_index};
 use super::task::BrokenTask;
-use crate::parameters::{ParameterError, check_alpha};
+use crate::parameters::{Choice, ParameterError, check_alpha};
 use crate::solution::Termination;
 
 /// Gaps are looked for between these multiples of q_0_hat.
 const SMALLEST: f64 = 3e-3;
 const LARGEST: f64 = 300.0;
-/// Ratio of neighbouring gaps in the search.
-const RATIO: f64 = 1.35;
+/// The smallest x of a complexity curve, in units of its largest.
+const LIGHTEST: f64 = 0.02;
+/// Distance of the logarithms of neighbouring gaps in the search.
+const STEP: f64 = 0.3;
 
-impl BrokenTask {
+impl BrokenTask<'_> {
     /// The one-step solution at x = 1 and `alpha` with the largest gap: the clusters
     /// of the typical state. Its complexity is positive between the dynamical and
     /// the static transition. A row that says so if there is none.
@@ -37,25 +46,97 @@ impl BrokenTask {
         let alpha = check_alpha(alpha)?;
         let system = self.system();
         let none = |why| RsbSolution::none(alpha, system.beta, 1, why);
-        let symmetric = self.poor(alpha, 0)?;
+        let symmetric = self.symmetric(alpha, Choice::Poor)?;
         if !symmetric.is_converged() {
             return Ok(none(symmetric.termination));
         }
-        let state = |gap: f64| split(&symmetric, gap);
-        let growth = |gap: f64| growth(&system, &state(gap));
-        // From the largest gap downwards, to where G becomes positive.
-        let mut high = LARGEST * symmetric.q_hat[0];
-        while high > SMALLEST * symmetric.q_hat[0] {
-            let low = high / RATIO;
-            if growth(low) > 0.0 {
-                let root = scalar::root(|g| growth(g.exp()), low.ln(), high.ln(), 1e-12);
-                let Some(gap) = root.map(f64::exp) else { break };
-                let y: [f64; 6] = state(gap).to_coordinates();
-                return Ok(finish(&system, &solve_at_x(&system, y, None), false, false));
+        let growth = |ln_gap: f64| growth(&system, &split(&symmetric, ln_gap.exp()));
+        // From the largest gap downwards, to where G becomes positive; next to the
+        // dynamical transition that may be between two places.
+        let ln_gap = |k: usize| (LARGEST * symmetric.q_hat[0]).ln() - STEP * k as f64;
+        let places = ((LARGEST / SMALLEST).ln() / STEP) as usize;
+        let mut values = vec![growth(ln_gap(0))];
+        for k in 1..=places {
+            values.push(growth(ln_gap(k)));
+            let mut above = (values[k] > 0.0).then(|| ln_gap(k));
+            if k > 1 && values[k - 1] > values[k].max(values[k - 2]) {
+                let (top, low) = scalar::minimum(|x| -growth(x), ln_gap(k), ln_gap(k - 2), 1e-6);
+                above = above.or((low < 0.0).then_some(top));
             }
-            high = low;
+            let Some(above) = above else { continue };
+            let highest = ln_gap(k.saturating_sub(2));
+            let Some(gap) = scalar::root(growth, above, highest, 1e-12) else { break };
+            let y: [f64; 6] = split(&symmetric, gap.exp()).to_coordinates();
+            return Ok(finish(&system, &solve_at_x(&system, y, None), false, false));
         }
         Ok(none(Termination::NoSolution))
+    }
+
+    /// The clusters at x = 1 where they are born, for a task whose clusters condense at
+    /// `condensation` = [`BrokenTask::beginning`] with x = 1.
+    pub(super) fn dynamical(&self, condensation: &RsbSolution) -> Option<RsbSolution> {
+        let system = self.system();
+        // The largest G at an α, and ln of the gap there.
+        let mut ln_gap = condensation.q_hat_gaps[0].ln();
+        let mut largest = |ln_alpha: f64| {
+            let symmetric = self.symmetric(ln_alpha.exp(), Choice::Poor).ok()?;
+            let value = |ln_gap: f64| growth(&system, &split(&symmetric, ln_gap.exp()));
+            let (x, low) = scalar::minimum(|x| -value(x), ln_gap - 1.5, ln_gap + 0.5, 1e-6);
+            ln_gap = x;
+            Some((symmetric, x, -low))
+        };
+        let high = condensation.alpha.ln();
+        let mut low = high;
+        for step in 1..=12 {
+            low -= 2e-4 * f64::from(1 << step);
+            if largest(low)?.2 < 0.0 {
+                break;
+            }
+        }
+        let value = |ln_alpha: f64| largest(ln_alpha).map_or(f64::NAN, |(_, _, g)| g);
+        let ln_alpha = scalar::root(value, low, high, 1e-10)?;
+        let (symmetric, ln_gap, _) = largest(ln_alpha)?;
+        let state = split(&symmetric, ln_gap.exp());
+        let residual = growth(&system, &state).abs();
+        let y: [f64; 6] = state.to_coordinates();
+        let jacobian = std::array::from_fn(|i| std::array::from_fn(|j| f64::from(i == j)));
+        let root = Root { x: y, residual, jacobian, outcome: Outcome::Converged };
+        Some(finish(&system, &root, false, false))
+    }
+
+    /// The complexity Σ(s) of the clusters at `alpha`: one-step solutions at falling x, from
+    /// those that carry the measure (the static x, or x = 1 before clusters condense)
+    /// to the lightest. Each row has s as `cluster_minus_beta_f`, Σ as `complexity`, and
+    /// the stability λ_1 that says whether such clusters are themselves whole. Empty
+    /// where there are no clusters.
+    pub fn complexity(&self, alpha: f64, rows: usize) -> Result<Vec<RsbSolution>, ParameterError> {
+        let carried = self.poor(alpha, 1)?;
+        let first = if carried.is_converged() { carried } else { self.at_one(alpha)? };
+        if !first.is_converged() || first.complexity < -1e-9 {
+            return Ok(vec![]);
+        }
+        // Down to where s would rise again, which no clusters do.
+        let mut found = vec![first];
+        let (mut ratio, smallest) = (0.8_f64, LIGHTEST * found[0].x[0]);
+        while ratio < 0.998 && found[found.len() - 1].x[0] > smallest {
+            let last = &found[found.len() - 1];
+            let next = self.at_x(last, alpha, last.x[0] * ratio);
+            if next.is_converged() && next.cluster_minus_beta_f < last.cluster_minus_beta_f {
+                found.push(next);
+            } else {
+                ratio = ratio.sqrt();
+            }
+        }
+        let (high, low) = (found[0].x[0], found[found.len() - 1].x[0]);
+        let mut curve = vec![found.remove(0)];
+        for i in 1..rows {
+            let x = high + (low - high) * i as f64 / (rows - 1) as f64;
+            let next = self.at_x(&curve[curve.len() - 1], alpha, x);
+            if next.is_converged() {
+                curve.push(next);
+            }
+        }
+        Ok(curve)
     }
 
     /// The one-step solution at `alpha` and a given Parisi parameter x, which need

@@ -14,17 +14,21 @@
 //! Each term is of second order in the breaking, and their sum of third.
 
 use super::energy::{StepEnergy, step_energy};
-use super::site::{StepSite, step_site};
+use super::site::{StepSite, Surroundings};
 use super::state::{State, StepConjugates, alpha_index, x_index};
+use crate::anchor::Anchor;
 use crate::overlaps::Resolution;
 
 /// Everything that defines the saddle point but α and K.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct System {
+#[derive(Clone, Copy, Debug)]
+pub struct System<'a> {
     /// β.
     pub beta: f64,
-    /// The weight c of the prior's entropy; 0 without a prior.
-    pub entropy: f64,
+    /// The weight c of the entropy of the prior, or of the field that the previous task
+    /// left; 0 without either.
+    pub coupling: f64,
+    /// What the previous task left; `None` for a first task.
+    pub anchor: Option<&'a Anchor>,
     /// 1 − q_⋆, if the self-overlap is held fixed.
     pub one_minus_q_star: Option<f64>,
     /// Node counts.
@@ -42,13 +46,14 @@ pub struct Turn {
     pub energy: StepEnergy,
 }
 
-impl System {
+impl<'a> System<'a> {
     /// From conjugates to order parameters to conjugates; `None` outside the domain.
     pub fn turn(&self, state: &State, signs: bool) -> Option<Turn> {
         if !state.is_possible() {
             return None;
         }
-        let mut site = step_site(&state.conjugates, &state.x, self.entropy, signs, self.resolution);
+        let mut site =
+            self.surroundings().step_site(&state.conjugates, &state.x, signs, self.resolution);
         let excess_q_d =
             self.one_minus_q_star.map(|kappa| (site.overlaps.one_minus_q_d / kappa).ln());
         if let Some(kappa) = self.one_minus_q_star {
@@ -61,10 +66,17 @@ impl System {
         Some(Turn { site, excess_q_d, energy })
     }
 
+    /// What a weight sees besides the patterns.
+    pub fn surroundings(&self) -> Surroundings<'a> {
+        Surroundings { coupling: self.coupling, anchor: self.anchor }
+    }
+
     /// The equations of the curve of all solutions, for Newton's method and for the
     /// tracer; the last residual, of α, is 0. A turn does not depend on α, so two
     /// calls that differ in α alone cost one.
-    pub fn equations<const M: usize>(&self) -> impl FnMut(&[f64; M]) -> Option<[f64; M]> {
+    pub fn equations<const M: usize>(
+        &self,
+    ) -> impl FnMut(&[f64; M]) -> Option<[f64; M]> + use<'a, M> {
         let system = *self;
         let mut known: Option<([f64; M], Turn)> = None;
         move |y| {
@@ -126,7 +138,7 @@ pub fn d_phi_d_x(state: &State, turn: &Turn, l: usize) -> f64 {
 /// φ = ½ A q_d − ½ q_K_hat (q_d − q_K) − ½ Σ_l x_l (q_l_hat q_l − q_{l−1}_hat q_{l−1}) − r_hat r + g_S + α g_E
 /// ```
 ///
-/// and −c ln 2 from the uniform prior.
+/// and the constant of the KL divergence, c E[½ ln((1 − m̃²)/4)] (−c ln 2 with a uniform prior).
 pub fn phi(system: &System, state: &State, turn: &Turn) -> f64 {
     let (c, o) = (&state.conjugates, &turn.site.overlaps);
     let (q, q_hat) = (o.q(), c.q_hat());
@@ -141,8 +153,20 @@ pub fn phi(system: &System, state: &State, turn: &Turn) -> f64 {
         - 0.5 * (q_hat[steps] * o.q_d_minus_q_k + broken)
         - c.r_hat * o.r
         + turn.site.g_s
-        - system.entropy * std::f64::consts::LN_2
+        + system.coupling * kl_constant(system)
         + state.alpha * turn.energy.g_e
+}
+
+/// E[½ ln((1 − m̃²)/4)].
+fn kl_constant(system: &System) -> f64 {
+    match system.anchor {
+        Some(anchor) if system.coupling > 0.0 => {
+            let mean: f64 =
+                anchor.panels().thetas.iter().zip(anchor.masses()).map(|(t, p)| t * p).sum();
+            anchor.kl_constant_and_mean() - mean
+        }
+        _ => -std::f64::consts::LN_2,
+    }
 }
 
 /// λ_l = 1 − α E_T⟨ψ_l''²⟩ ∫Dz⟨ψ_l''²⟩, for l = 0 … K.

@@ -17,7 +17,7 @@ pub(super) struct Fold<const M: usize> {
     pub(super) bend: f64,
 }
 
-impl<const M: usize> Trace<M> {
+impl<const M: usize> Trace<'_, M> {
     /// Whether α is extremal between points i and i + 1.
     pub(super) fn turns(&self, i: usize) -> bool {
         self.points[i].tangent[M - 1] * self.points[i + 1].tangent[M - 1] < 0.0

@@ -28,7 +28,7 @@ pub struct BrokenCrossing {
 }
 
 /// What is reported of a point of a trace.
-fn report<const M: usize>(trace: &Trace<M>, point: &Point<M>) -> RsbSolution {
+fn report<const M: usize>(trace: &Trace<'_, M>, point: &Point<M>) -> RsbSolution {
     let mut jacobian = point.jacobian;
     jacobian[M - 1] = point.tangent;
     let residual = trace.residual(&point.y);
@@ -36,7 +36,7 @@ fn report<const M: usize>(trace: &Trace<M>, point: &Point<M>) -> RsbSolution {
     finish(&trace.system, &root, point.tangent[M - 1] < 0.0, true)
 }
 
-impl BrokenTask {
+impl BrokenTask<'_> {
     /// Where clusters first carry the measure: the replica-symmetric solution at the
     /// zero of its replicon if the onset is continuous, and the one-step solution at
     /// x = 1 if it is discontinuous.
@@ -81,22 +81,17 @@ impl BrokenTask {
     /// Where the broken poor branch and the good branch have the same φ.
     pub fn crossing(&self, steps: usize) -> Option<BrokenCrossing> {
         let curve = self.curve()?;
-        let resolution = self.single().resolution;
+        let resolution = self.resolution();
         let low = folds(curve, resolution).into_iter().find(|f| f.ends == Branch::Good)?.alpha;
         let high = self.fold(steps)?.alpha;
-        let good = |alpha: f64| self.single().solve_on(curve, alpha, Choice::Good);
+        let value = |s: Result<RsbSolution, _>| s.map_or(f64::NAN, |s| s.minus_beta_f);
         let gap = |alpha: f64| {
-            let poor = self.poor(alpha, steps).map_or(f64::NAN, |s| s.minus_beta_f);
-            good(alpha).minus_beta_f - poor
+            value(self.symmetric(alpha, Choice::Good)) - value(self.poor(alpha, steps))
         };
         let margin = 1e-6 * (high - low);
         let alpha = scalar::root(gap, low + margin, high - margin, 1e-10)?;
-        let (poor, good) = (self.poor(alpha, steps).ok()?, good(alpha));
-        Some(BrokenCrossing {
-            alpha,
-            minus_beta_f: good.minus_beta_f,
-            poor,
-            good: RsbSolution::symmetric(&good, false),
-        })
+        let (poor, good) =
+            (self.poor(alpha, steps).ok()?, self.symmetric(alpha, Choice::Good).ok()?);
+        Some(BrokenCrossing { alpha, minus_beta_f: good.minus_beta_f, poor, good })
     }
 }

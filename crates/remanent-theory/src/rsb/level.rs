@@ -87,6 +87,20 @@ impl Level<'_> {
         self.x * self.lattice.columns[0][j] - 0.5 * distance * distance / self.variance
     }
 
+    /// The probabilities of the nodes `range` under the tilted measure at ω.
+    pub(super) fn probabilities(&self, omega: f64, range: Range<usize>, weights: &mut Vec<f64>) {
+        self.tilted(omega, range, weights);
+    }
+
+    fn tilted(&self, omega: f64, range: Range<usize>, weights: &mut Vec<f64>) -> Tilted {
+        let Lattice { nodes, columns } = self.lattice;
+        weights.clear();
+        weights.resize(range.len(), 0.0);
+        let scale = Scale { omega, x: self.x, precision: 1.0 / self.variance };
+        let (fields, rule) = (&nodes.x[range.clone()], &nodes.weights[range.clone()]);
+        tilt(&scale, fields, rule, &columns[0][range], weights)
+    }
+
     /// The row of level l − 1 at ω, from the nodes `range`.
     pub(super) fn row(
         &self,
@@ -95,13 +109,8 @@ impl Level<'_> {
         weights: &mut Vec<f64>,
         row: &mut [f64],
     ) {
-        let Lattice { nodes, columns } = self.lattice;
-        let psi = &columns[0][range.clone()];
-        weights.clear();
-        weights.resize(range.len(), 0.0);
-        let fields = &nodes.x[range.clone()];
-        let scale = Scale { omega, x: self.x, precision: 1.0 / self.variance };
-        let tilted = tilt(&scale, fields, &nodes.weights[range.clone()], psi, weights);
+        let columns = &self.lattice.columns;
+        let tilted = self.tilted(omega, range.clone(), weights);
         for (value, column) in row.iter_mut().zip(columns) {
             *value = dot(weights, &column[range.clone()]);
         }

@@ -24,7 +24,7 @@ struct Start<const M: usize> {
     rises: bool,
 }
 
-impl<const M: usize> Trace<M> {
+impl<const M: usize> Trace<'_, M> {
     /// Every solution at `alpha`, in the order of the curve, and whether α rises along
     /// the curve there.
     pub(super) fn roots(&self, alpha: f64) -> Vec<(Root<M>, bool)> {

@@ -4,7 +4,8 @@
 //! ([`crate::site`]) with A = q_K_hat − q_d_hat. The integrand of a level may have
 //! two modes, near ±x√c, with a switch at B = 0 between them and corners at
 //! B = ±A where the magnetisation saturates: the nodes cluster there. The fields of
-//! the outermost level are r_hat + √q_0_hat z:
+//! the outermost level are r_hat + √q_0_hat z, and c θ̃ more after an earlier task
+//! (∫ Dz then stands for the average over z and θ̃):
 //!
 //! ```text
 //! g_S = ∫ Dz ψ_0(r_hat + √q_0_hat z)
@@ -19,7 +20,9 @@ use remanent_math::grid::{Cluster, Nodes, Spread};
 
 use super::level::{ADDED, BEND, Lattice, Level, SLOPE};
 use super::state::{StepConjugates, StepOverlaps};
-use crate::overlaps::Resolution;
+use crate::anchor::{Anchor, JointMasses, Posterior, joint_laws};
+use crate::fields::{FieldGrid, Fields, Purpose};
+use crate::overlaps::{Conjugates, Resolution};
 use crate::site::Site;
 
 /// Averages of the entropic side.
@@ -49,37 +52,194 @@ const STEP: f64 = 0.16;
 /// Distance of nodes in units of a Gaussian's width.
 const SPACING: f64 = 0.55;
 
+/// What a weight sees besides the patterns of its task.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'a> {
+    /// c, the weight of the entropy and of what the previous task left.
+    pub coupling: f64,
+    /// The law of what it left.
+    pub anchor: Option<&'a Anchor>,
+}
+
 struct Levels<'a> {
     site: Site,
     c: &'a StepConjugates,
     x: &'a [f64],
     signs: bool,
     resolution: f64,
+    /// The smallest and the largest field of the outermost level.
+    outer: (f64, f64),
+    /// Whether its law is broader than the Gaussian of q_0_hat.
+    mixed: bool,
 }
 
-/// Computes the averages. `entropy` is the weight of the prior's entropy.
-pub fn step_site(
-    c: &StepConjugates,
-    x: &[f64],
-    entropy: f64,
-    signs: bool,
-    resolution: Resolution,
-) -> StepSite {
-    let site = Site { stiffness: c.stiffness, entropy };
-    let levels = Levels { site, c, x, signs, resolution: resolution.0 };
-    let steps = x.len();
-    let mut lattice: Option<Lattice> = None;
-    for l in (1..=steps).rev() {
-        let nodes = levels.nodes(l, c.gaps[l - 1].sqrt());
-        let rows = levels.rows(lattice.as_ref(), l, &nodes.x);
-        lattice = Some(Lattice::new(nodes, &rows, levels.columns(l)));
+impl Surroundings<'_> {
+    /// The averages at given conjugates.
+    pub fn step_site(
+        &self,
+        c: &StepConjugates,
+        x: &[f64],
+        signs: bool,
+        resolution: Resolution,
+    ) -> StepSite {
+        let steps = x.len();
+        let site = Site { stiffness: c.stiffness, entropy: self.coupling };
+        let mut levels = Levels::new(site, c, x, signs, resolution);
+        let (fields, probabilities) = self.outermost(&mut levels, resolution);
+        let mut lattice: Option<Lattice> = None;
+        for l in (1..=steps).rev() {
+            let nodes = levels.nodes(l, c.gaps[l - 1].sqrt(), &levels.clusters(l));
+            let rows = levels.rows(lattice.as_ref(), l, &nodes.x);
+            lattice = Some(Lattice::new(nodes, &rows, levels.columns(l)));
+        }
+        let rows = levels.rows(lattice.as_ref(), 0, &fields);
+        levels.average(&probabilities, &rows)
     }
-    let nodes = levels.nodes(0, c.q_0_hat.sqrt());
-    let rows = levels.rows(lattice.as_ref(), 0, &nodes.x);
-    levels.average(&nodes, &rows)
+
+    /// The fields of the outermost level and their probabilities.
+    fn outermost(&self, levels: &mut Levels, resolution: Resolution) -> (Vec<f64>, Vec<f64>) {
+        let fields = self.fields(levels.c);
+        if fields.mixing().is_some() {
+            let purpose = if levels.signs { Purpose::Signs } else { Purpose::Moments };
+            let grid = fields.grid(&levels.site, purpose, resolution);
+            let probabilities = fields.probabilities(&grid, purpose);
+            levels.surround(&grid.fields);
+            return (grid.fields, probabilities);
+        }
+        let deviation = levels.c.q_0_hat.sqrt();
+        let nodes = levels.nodes(0, deviation, &levels.clusters(0));
+        let mut p: Vec<f64> = nodes
+            .x
+            .iter()
+            .zip(&nodes.weights)
+            .map(|(b, w)| {
+                let z = (b - levels.c.r_hat) / deviation;
+                w * (-0.5 * z * z).exp()
+            })
+            .collect();
+        let total: f64 = p.iter().sum();
+        p.iter_mut().for_each(|p| *p /= total);
+        (nodes.x, p)
+    }
+
+    /// The law of the field of the outermost level, r_hat + √q_0_hat z + c θ̃.
+    fn fields(&self, c: &StepConjugates) -> Fields<'_> {
+        let conjugates = Conjugates { stiffness: c.stiffness, q_0_hat: c.q_0_hat, r_hat: c.r_hat };
+        Fields::new(&conjugates, self.coupling, self.anchor)
+    }
+
+    /// The law of the field B in which a weight lives with one step of breaking,
+    ///
+    /// ```text
+    /// Q(B) = ∫ db P(b) N(B; b, c_1) e^{x (F(B) − ψ_0(b))},      c_1 = q_1_hat − q_0_hat
+    /// ```
+    ///
+    /// where P is the law of the outermost field, and the same jointly with
+    /// W^k W^t = ±1 for every older task k.
+    pub fn law(&self, c: &StepConjugates, x: f64, resolution: Resolution) -> FieldLaw {
+        let site = Site { stiffness: c.stiffness, entropy: self.coupling };
+        let fields = self.fields(c);
+        let deviation = c.gaps[0].sqrt();
+        let switch = (c.stiffness + self.coupling + 2.0).max(1.0).sqrt();
+        // A density of θ changes with b on the scale of the tilted Gaussian.
+        let smooth = deviation.hypot(switch).min(fields.smoothness());
+        let finer = Resolution(resolution.0 * (fields.smoothness() / smooth).min(30.0));
+        let outer = fields.grid(&site, Purpose::Densities, finer);
+        let total = fields.probabilities(&outer, Purpose::Densities);
+        let mut laws = vec![total];
+        for pair in joint_laws(&fields, &outer, &laws[0]) {
+            laws.extend(pair);
+        }
+        let parameters = [x];
+        let mut levels = Levels::new(site, c, &parameters, false, resolution);
+        levels.surround(&outer.fields);
+        let mut clusters = vec![Cluster { centre: 0.0, scale: switch, strength: 1.0 }];
+        if deviation > switch {
+            let extent = c.stiffness.max(0.0) + self.coupling + switch;
+            let strength = 0.32 * extent / switch;
+            clusters.push(Cluster { centre: 0.0, scale: extent, strength });
+        }
+        let nodes = levels.nodes(1, deviation, &clusters);
+        let rows = levels.innermost(&nodes.x);
+        let lattice = Lattice::new(nodes, &rows, levels.columns(1));
+        let level = Level { lattice: &lattice, x, variance: c.gaps[0], offset: 1.0 };
+        let reach = levels.reach(1) * deviation;
+        let mut found = vec![vec![0.0; lattice.nodes.x.len()]; laws.len()];
+        let mut weights = Vec::new();
+        for (i, b) in outer.fields.iter().enumerate() {
+            let range = level.within(b - reach, b + reach);
+            level.probabilities(*b, range.clone(), &mut weights);
+            for (found, law) in found.iter_mut().zip(&laws) {
+                for (q, w) in found[range.clone()].iter_mut().zip(&weights) {
+                    *q += law[i] * w;
+                }
+            }
+        }
+        let Nodes { x, weights } = lattice.nodes;
+        let mut found = found.into_iter();
+        let total = found.next().unwrap_or_default();
+        let mut joint = JointMasses::new();
+        while let (Some(plus), Some(minus)) = (found.next(), found.next()) {
+            joint.push([plus, minus]);
+        }
+        let grid = FieldGrid { fields: x, weights };
+        FieldLaw { site, grid, total, joint, smooth: deviation.min(fields.smoothness()) }
+    }
 }
 
-impl Levels<'_> {
+/// The law of the field in which a weight lives, on a grid.
+#[derive(Clone, Debug)]
+pub struct FieldLaw {
+    /// The site measure in a field.
+    pub site: Site,
+    /// The fields.
+    pub grid: FieldGrid,
+    /// Their probabilities.
+    pub total: Vec<f64>,
+    /// The same jointly with W^k W^t = ±1 for every older task k.
+    pub joint: JointMasses,
+    /// On what scale the law changes.
+    pub smooth: f64,
+}
+
+impl FieldLaw {
+    /// 1 − p for the task's own teacher, and 1 − p_k for every older one.
+    pub fn flips(&self, resolution: Resolution) -> (f64, Vec<f64>) {
+        let signs = self.site.ln_sign_probabilities(&self.grid.fields, resolution.0);
+        let wrong = |plus: &[f64], minus: &[f64]| {
+            let nodes = signs.iter().zip(plus).zip(minus);
+            2.0 * nodes.map(|((s, p), m)| p * s.0.exp() + m * s.1.exp()).sum::<f64>()
+        };
+        let nothing = vec![0.0; self.total.len()];
+        let older = self.joint.iter().map(|[plus, minus]| wrong(plus, minus)).collect();
+        (wrong(&self.total, &nothing), older)
+    }
+
+    /// What the task leaves.
+    pub fn posterior(self, resolution: Resolution) -> Posterior {
+        Posterior::of_law(self.site, self.grid, self.total, self.joint, self.smooth, resolution)
+    }
+}
+
+impl<'a> Levels<'a> {
+    fn new(
+        site: Site,
+        c: &'a StepConjugates,
+        x: &'a [f64],
+        signs: bool,
+        resolution: Resolution,
+    ) -> Self {
+        let deviation = c.q_0_hat.sqrt();
+        let outer = (c.r_hat - REACH_BELOW * deviation, c.r_hat + REACH * deviation);
+        Self { site, c, x, signs, resolution: resolution.0, outer, mixed: false }
+    }
+
+    /// Takes notice of the rising fields of the outermost level.
+    fn surround(&mut self, fields: &[f64]) {
+        self.outer = (fields[0], fields[fields.len() - 1]);
+        self.mixed = true;
+    }
+
     /// Columns of the rows of level l.
     fn columns(&self, l: usize) -> usize {
         INNERMOST + usize::from(self.signs) + ADDED * (self.x.len() - l)
@@ -117,19 +277,23 @@ impl Levels<'_> {
     /// each displaced by its tilt.
     fn range(&self, l: usize) -> (f64, f64) {
         let outer = &self.c.gaps[..l];
-        let deviation = (self.c.q_0_hat + outer.iter().sum::<f64>()).sqrt();
         let tilt: f64 = outer.iter().zip(self.x).map(|(c, x)| c * x).sum();
+        let added: f64 = outer.iter().sum();
+        if self.mixed {
+            let margin = REACH * added.sqrt() + tilt;
+            return (self.outer.0 - margin, self.outer.1 + margin);
+        }
+        let deviation = (self.c.q_0_hat + added).sqrt();
         (self.c.r_hat - REACH_BELOW * deviation - tilt, self.c.r_hat + REACH * deviation + tilt)
     }
 
     /// Nodes for the functions of level l that resolve a Gaussian of the given width.
-    fn nodes(&self, l: usize, deviation: f64) -> Nodes {
+    fn nodes(&self, l: usize, deviation: f64, clusters: &[Cluster]) -> Nodes {
         let (low, high) = self.range(l);
-        let clusters = self.clusters(l);
         let spread = Spread {
             spacing: SPACING * deviation / self.resolution,
             step: STEP / self.resolution,
-            clusters: &clusters,
+            clusters,
         };
         let mut nodes = spread.nodes(low, high);
         mirror(&mut nodes);
@@ -200,20 +364,8 @@ impl Levels<'_> {
     }
 
     /// Averages over the fields of the outermost level.
-    fn average(&self, nodes: &Nodes, rows: &[f64]) -> StepSite {
+    fn average(&self, p: &[f64], rows: &[f64]) -> StepSite {
         let (columns, steps) = (self.columns(0), self.x.len());
-        let deviation = self.c.q_0_hat.sqrt();
-        let mut p: Vec<f64> = nodes
-            .x
-            .iter()
-            .zip(&nodes.weights)
-            .map(|(b, w)| {
-                let z = (b - self.c.r_hat) / deviation;
-                w * (-0.5 * z * z).exp()
-            })
-            .collect();
-        let total: f64 = p.iter().sum();
-        p.iter_mut().for_each(|p| *p /= total);
         let mut sums = vec![0.0; columns];
         let mut bend2 = 0.0;
         for (p, row) in p.iter().zip(rows.chunks(columns)) {

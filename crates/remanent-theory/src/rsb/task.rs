@@ -1,4 +1,4 @@
-//! A first task with broken replica symmetry, for any α and K.
+//! A task with broken replica symmetry, for any α and K.
 
 use std::sync::OnceLock;
 
@@ -12,19 +12,24 @@ use super::report::{RsbSolution, finish};
 use super::state::{State, alpha_index, gap_index, x_index};
 use super::trace::{Care, Trace, hermite};
 use crate::curve::{Branch, Curve};
+use crate::overlaps::Resolution;
 use crate::parameters::{Choice, ParameterError, check_alpha};
-use crate::single::SingleTask;
-use crate::solution::Termination;
+use crate::single::{SingleTask, choose, why_none};
+use crate::solution::{Found, Termination, finish as finish_symmetric, roots};
+use crate::task::Task;
 
 /// The largest number of steps that can be asked for.
 pub const MAX_STEPS: usize = 3;
 
+/// The replica-symmetric curve of a first task is traced up to this α.
+const TRACED: f64 = 3.0;
+
 /// A curve for any number of steps.
 #[derive(Debug)]
-pub(super) enum AnyTrace {
-    One(Trace<6>),
-    Two(Trace<8>),
-    Three(Trace<10>),
+pub(super) enum AnyTrace<'a> {
+    One(Trace<'a, 6>),
+    Two(Trace<'a, 8>),
+    Three(Trace<'a, 10>),
 }
 
 macro_rules! each {
@@ -38,48 +43,99 @@ macro_rules! each {
 }
 pub(super) use each;
 
-/// The curves of a first task's solutions with 0, 1, … steps, each traced when it
-/// is first needed.
+/// The curves of a task's solutions with 0, 1, … steps, each traced when it is first
+/// needed.
 #[derive(Debug)]
-pub struct BrokenTask {
-    single: SingleTask,
-    curve: OnceLock<Option<Curve<'static>>>,
+pub struct BrokenTask<'a> {
+    task: Task<'a>,
+    resolution: Resolution,
+    /// The replica-symmetric curve is traced up to this α.
+    reach: f64,
+    curve: OnceLock<Option<Curve<'a>>>,
     onset: OnceLock<Option<Root<4>>>,
-    traces: [OnceLock<Option<AnyTrace>>; MAX_STEPS],
+    traces: [OnceLock<Option<AnyTrace<'a>>>; MAX_STEPS],
 }
 
-impl BrokenTask {
-    /// The task, with nothing computed yet.
+impl BrokenTask<'static> {
+    /// A first task, with nothing computed yet.
     pub fn new(single: SingleTask) -> Self {
+        Self::of(single.task(), TRACED, single.resolution)
+    }
+}
+
+impl<'a> BrokenTask<'a> {
+    /// Any task, for α up to about `reach`.
+    pub fn of(task: Task<'a>, reach: f64, resolution: Resolution) -> Self {
         Self {
-            single,
+            task,
+            resolution,
+            reach,
             curve: OnceLock::new(),
             onset: OnceLock::new(),
             traces: std::array::from_fn(|_| OnceLock::new()),
         }
     }
 
-    /// The task without breaking.
-    pub fn single(&self) -> &SingleTask {
-        &self.single
+    pub(super) fn resolution(&self) -> Resolution {
+        self.resolution
     }
 
-    pub(super) fn system(&self) -> System {
-        let task = self.single.task();
+    pub(super) fn system(&self) -> System<'a> {
         System {
-            beta: task.beta,
-            entropy: task.coupling,
-            one_minus_q_star: task.one_minus_q_star,
-            resolution: self.single.resolution,
+            beta: self.task.beta,
+            coupling: self.task.coupling,
+            anchor: self.task.anchor,
+            one_minus_q_star: self.task.one_minus_q_star,
+            resolution: self.resolution,
         }
     }
 
-    pub(super) fn curve(&self) -> Option<&Curve<'static>> {
-        self.curve.get_or_init(|| self.single.curve(3.0)).as_ref()
+    pub(super) fn curve(&self) -> Option<&Curve<'a>> {
+        let traced = || Curve::trace(self.task, self.reach, self.resolution);
+        self.curve.get_or_init(traced).as_ref()
     }
 
-    fn onset_root(&self) -> Option<&Root<4>> {
-        let found = || replicon_zero(&self.single.task(), self.single.resolution);
+    /// All replica-symmetric solutions, in the order of their curve, each with its branch
+    /// and whether it is a saddle.
+    pub(super) fn all_symmetric(&self, alpha: f64) -> Vec<(RsbSolution, Branch)> {
+        let on = |curve: &Curve| {
+            let report = |found: &Found| {
+                let solution = finish_symmetric(curve.task(), alpha, found, self.resolution);
+                (RsbSolution::symmetric(&solution, found.is_saddle), found.branch)
+            };
+            roots(curve, alpha, self.resolution).iter().map(report).collect()
+        };
+        if alpha <= self.reach {
+            self.curve().map_or(vec![], on)
+        } else {
+            Curve::trace(self.task, alpha, self.resolution).as_ref().map_or(vec![], on)
+        }
+    }
+
+    /// The replica-symmetric solution of choice; a row that says so if there is none.
+    pub fn symmetric(&self, alpha: f64, choice: Choice) -> Result<RsbSolution, ParameterError> {
+        let alpha = check_alpha(alpha)?;
+        let traced;
+        let curve = if alpha <= self.reach {
+            self.curve()
+        } else {
+            traced = Curve::trace(self.task, alpha, self.resolution);
+            traced.as_ref()
+        };
+        let none = |why| RsbSolution::none(alpha, self.task.beta, 0, why);
+        let Some(curve) = curve else { return Ok(none(Termination::LeftDomain)) };
+        let found = roots(curve, alpha, self.resolution);
+        Ok(match choose(curve, &found, alpha, choice, self.resolution) {
+            Some(found) => {
+                let s = finish_symmetric(&self.task, alpha, found, self.resolution);
+                RsbSolution::symmetric(&s, found.is_saddle)
+            }
+            None => none(why_none(curve, alpha, choice)),
+        })
+    }
+
+    pub(super) fn onset_root(&self) -> Option<&Root<4>> {
+        let found = || replicon_zero(&self.task, self.resolution);
         self.onset.get_or_init(found).as_ref()
     }
 
@@ -89,7 +145,7 @@ impl BrokenTask {
         Some(finish(&self.system(), self.onset_root()?, false, true))
     }
 
-    pub(super) fn trace(&self, steps: usize) -> Option<&AnyTrace> {
+    pub(super) fn trace(&self, steps: usize) -> Option<&AnyTrace<'a>> {
         let slot = self.traces.get(steps.checked_sub(1)?)?;
         let traced = || match steps {
             1 => self.first_trace().map(AnyTrace::One),
@@ -106,7 +162,7 @@ impl BrokenTask {
     }
 
     /// One step, from where the replicon vanishes.
-    fn first_trace(&self) -> Option<Trace<6>> {
+    fn first_trace(&self) -> Option<Trace<'a, 6>> {
         let y = self.onset_root()?.x;
         let mut origin = [0.0; 6];
         origin[..3].copy_from_slice(&y[..3]);
@@ -115,7 +171,10 @@ impl BrokenTask {
     }
 
     /// One step more, from where the innermost stability vanishes first.
-    fn next_trace<const M: usize, const N: usize>(&self, trace: &Trace<M>) -> Option<Trace<N>> {
+    fn next_trace<const M: usize, const N: usize>(
+        &self,
+        trace: &Trace<'a, M>,
+    ) -> Option<Trace<'a, N>> {
         let steps = (M - 4) / 2;
         let system = self.system();
         let innermost = |y: &[f64; M]| {
@@ -155,11 +214,7 @@ impl BrokenTask {
     pub fn solve(&self, alpha: f64, steps: usize) -> Result<Vec<RsbSolution>, ParameterError> {
         let alpha = check_alpha(alpha)?;
         if steps == 0 {
-            let all = self.single.all(alpha)?;
-            return Ok(all
-                .iter()
-                .map(|s| RsbSolution::symmetric(s, s.branch == Branch::Middle))
-                .collect());
+            return Ok(self.all_symmetric(alpha).into_iter().map(|(s, _)| s).collect());
         }
         let mut solutions = self.roots(alpha, steps);
         solutions.retain(|s| !s.is_converged() || s.is_physical());
@@ -181,7 +236,7 @@ impl BrokenTask {
     pub fn poor(&self, alpha: f64, steps: usize) -> Result<RsbSolution, ParameterError> {
         let alpha = check_alpha(alpha)?;
         if steps == 0 {
-            return Ok(RsbSolution::symmetric(&self.single.solve(alpha, Choice::Poor)?, false));
+            return self.symmetric(alpha, Choice::Poor);
         }
         let mut all = self.solve(alpha, steps)?;
         let chosen = all.iter().position(|s| !s.is_saddle && s.is_converged());
@@ -190,7 +245,7 @@ impl BrokenTask {
             None => {
                 let why = all.first().map_or(Termination::NoSolution, |s| s.termination);
                 let why = if why == Termination::Converged { Termination::NoSolution } else { why };
-                RsbSolution::none(alpha, self.single.beta, steps, why)
+                RsbSolution::none(alpha, self.task.beta, steps, why)
             }
         })
     }

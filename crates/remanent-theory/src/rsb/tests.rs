@@ -2,14 +2,16 @@
 
 use super::energy::{StepEnergy, step_energy};
 use super::equations::{System, d_phi_d_x, phi, stabilities};
-use super::site::{StepSite, step_site};
+use super::site::{StepSite, Surroundings};
 use super::state::{State, StepConjugates, StepOverlaps};
 use super::task::BrokenTask;
+use crate::anchor::{Anchor, Posterior};
 use crate::energy::energy;
 use crate::fields::{Fields, site_averages};
 use crate::overlaps::{Conjugates, Overlaps, Resolution};
 use crate::single::SingleTask;
-use crate::site::Site;
+use crate::site::{Moments, Site};
+use crate::task::Task;
 
 const RESOLUTION: Resolution = Resolution(1.2);
 
@@ -41,7 +43,8 @@ fn energy_at(values: &[f64], x: &[f64], beta: f64) -> StepEnergy {
 }
 
 fn site_at(values: &[f64], x: &[f64], entropy: f64) -> StepSite {
-    step_site(&conjugates(values), x, entropy, false, RESOLUTION)
+    let alone = Surroundings { coupling: entropy, anchor: None };
+    alone.step_site(&conjugates(values), x, false, RESOLUTION)
 }
 
 /// The derivative of `f` by entry `k`, from four points.
@@ -94,7 +97,7 @@ fn conjugates_are_derivatives_of_the_energy() {
             close(derivative(values, 2 + l, h, g), wanted, "q_l_hat");
         }
         for l in 1..=x.len() {
-            let by_x = derivative(x, l - 1, 1e-3, |x| energy_at(values, x, beta).g_e);
+            let by_x = derivative(x, l - 1, 5e-3 * x[l - 1], |x| energy_at(values, x, beta).g_e);
             let gap = values[2 + l] - values[1 + l];
             close(by_x, e.excess[l - 1] + 0.5 * gap * q_hat[l - 1], "d g_E / d x");
         }
@@ -145,14 +148,16 @@ fn limits_of_the_energy_are_replica_symmetric() {
     close(at_one.q_0_hat, symmetric(q_0).q_0_hat, "q_0_hat at x = 1");
     close(at_one.r_hat, symmetric(q_0).r_hat, "r_hat at x = 1");
     close(at_one.curvature2[0], symmetric(q_0).curvature2, "curvature at x = 1");
-    // g_E is linear in x for small x, with half the variance of L as its slope.
-    let small = |x: f64| energy_at(&[q_d, r, q_0, q_1], &[x], beta);
-    let g_e = 2.0 * small(1e-6).g_e - small(2e-6).g_e;
-    close(g_e, symmetric(q_1).g_e, "g_E at x = 0");
-    let at_zero = small(1e-8);
-    close(at_zero.q_0_hat + at_zero.gaps[0], symmetric(q_1).q_0_hat, "q_1_hat at x = 0");
-    close(at_zero.r_hat, symmetric(q_1).r_hat, "r_hat at x = 0");
-    close(at_zero.curvature2[1], symmetric(q_1).curvature2, "curvature at x = 0");
+    // For small x everything is linear in x, with slopes up to 1e4.
+    let at_zero = |value: fn(&StepEnergy) -> f64, x: f64| {
+        let small = |x: f64| value(&energy_at(&[q_d, r, q_0, q_1], &[x], beta));
+        2.0 * small(x) - small(2.0 * x)
+    };
+    let rs = symmetric(q_1);
+    close(at_zero(|e| e.g_e, 1e-6), rs.g_e, "g_E at x = 0");
+    close(at_zero(|e| e.q_0_hat + e.gaps[0], 1e-8), rs.q_0_hat, "q_1_hat at x = 0");
+    close(at_zero(|e| e.r_hat, 1e-8), rs.r_hat, "r_hat at x = 0");
+    close(at_zero(|e| e.curvature2[1], 1e-8), rs.curvature2, "curvature at x = 0");
     for x in [0.2, 0.9] {
         let narrow = energy_at(&[q_d, r, q_0, q_0 + 1e-5], &[x], beta);
         let rs = symmetric(q_0);
@@ -225,6 +230,94 @@ fn phi_is_stationary() {
     assert!((middle.cluster_minus_beta_f - middle.minus_beta_f - x * slope).abs() < 1e-8);
 }
 
+/// A broken first task's law of the magnetisations, seen by a task with r_0 = 0.4.
+fn anchor(alpha: f64) -> Anchor {
+    let task = BrokenTask::new(SingleTask::new(20.0).unwrap());
+    let s = task.poor(alpha, 1).unwrap();
+    let law = task.system().surroundings().law(&s.state().conjugates, s.x[0], RESOLUTION);
+    Anchor::new(law.posterior(RESOLUTION), 0.4)
+}
+
+/// The law of the field in which a weight lives gives the order parameters back, and
+/// so does the law of θ that follows.
+#[test]
+fn the_law_of_the_field_has_the_order_parameters_as_moments() {
+    let task = BrokenTask::new(SingleTask::new(20.0).unwrap());
+    for alpha in [0.74, 1.0, 1.4] {
+        let s = task.poor(alpha, 1).unwrap();
+        let law = task.system().surroundings().law(&s.state().conjugates, s.x[0], RESOLUTION);
+        let mut moments = vec![];
+        law.site.moments(&law.grid.fields, RESOLUTION.0, &mut moments);
+        let average = |f: &dyn Fn(f64, &Moments) -> f64| -> f64 {
+            let nodes = law.grid.fields.iter().zip(&law.total).zip(&moments);
+            nodes.map(|((b, q), m)| q * f(*b, m)).sum()
+        };
+        close(average(&|_, _| 1.0), 1.0, "norm");
+        close(average(&|_, m| m.one_minus_m2), s.one_minus_q_d, "1 - q_d");
+        close(average(&|b, m| b.signum() * m.mean), s.r, "r");
+        close(average(&|_, m| m.mean * m.mean), s.q[1], "q_1");
+        close(law.flips(RESOLUTION).0, 1.0 - s.p, "1 - p");
+        let anchor = Anchor::new(law.posterior(RESOLUTION), 1.0);
+        let average = |f: fn(f64) -> f64| -> f64 {
+            anchor.panels().thetas.iter().zip(anchor.masses()).map(|(t, p)| p * f(*t)).sum()
+        };
+        close(average(f64::tanh), s.r, "r of the anchor");
+        close(average(|t| t.tanh().powi(2)), s.q_d, "q_d of the anchor");
+        close(average(f64::signum), s.p, "p of the anchor");
+    }
+}
+
+/// At x = 1 the clusters do not show in the law of one state.
+#[test]
+fn the_law_at_x_1_is_replica_symmetric() {
+    let (q_d_hat, r_hat, q_1_hat, q_0_hat) = (64.0, 6.0, 60.0, 49.0);
+    let c = conjugates(&[q_d_hat, r_hat, q_0_hat, q_1_hat]);
+    let alone = Surroundings { coupling: 0.0, anchor: None };
+    let broken = Anchor::new(alone.law(&c, 1.0, RESOLUTION).posterior(RESOLUTION), 0.7);
+    let c = Conjugates { stiffness: q_0_hat - q_d_hat, q_0_hat, r_hat };
+    let site = Site { stiffness: c.stiffness, entropy: 0.0 };
+    let fields = Fields::new(&c, 0.0, None);
+    let symmetric = Anchor::new(Posterior::new(site, &fields, RESOLUTION), 0.7);
+    for k in 1..=6 {
+        let moment = |anchor: &Anchor| -> f64 {
+            let nodes = anchor.panels().thetas.iter().zip(anchor.masses());
+            nodes.map(|(t, p)| p * t.tanh().powi(k)).sum()
+        };
+        close(moment(&broken), moment(&symmetric), "moment of m");
+    }
+}
+
+/// With what a broken task left, order parameters are still derivatives of g_S, and at a
+/// solution dφ/dα = g_E.
+#[test]
+fn a_later_task_is_stationary_too() {
+    let anchor = anchor(1.0);
+    let surroundings = Surroundings { coupling: 4.0, anchor: Some(&anchor) };
+    let values = [64.0, 6.0, 49.0, 60.0];
+    let at = |v: &[f64], x: f64| surroundings.step_site(&conjugates(v), &[x], false, RESOLUTION);
+    let (s, x) = (at(&values, 0.5), 0.5);
+    let g = |v: &[f64]| at(v, x).g_s;
+    let q = s.overlaps.q();
+    close(2.0 * derivative(&values, 0, 0.02, g), 1.0 - s.overlaps.one_minus_q_d, "q_d");
+    close(derivative(&values, 1, 0.02, g), s.overlaps.r, "r");
+    close(-2.0 * derivative(&values, 2, 0.02, g), x * q[0], "q_0");
+    close(-2.0 * derivative(&values, 3, 0.02, g), (1.0 - x) * q[1], "q_1");
+    let by_x = derivative(&[x], 0, 1e-3, |x| at(&values, x[0]).g_s);
+    close(by_x, s.excess[0] + 0.5 * 11.0 * q[0], "d g_S / d x");
+
+    let task = Task { beta: 20.0, coupling: 2.0, anchor: Some(&anchor), one_minus_q_star: None };
+    let broken = BrokenTask::of(task, 1.4, RESOLUTION);
+    let onset = broken.onset().unwrap();
+    let alpha = 1.3 * onset.alpha;
+    let at = |alpha: f64| broken.poor(alpha, 1).unwrap();
+    let middle = at(alpha);
+    assert!(middle.is_converged() && middle.q_gaps[0] > 1e-3, "{onset:?} {middle:?}");
+    let state = middle.state();
+    let g_e = broken.system().turn(&state, false).unwrap().energy.g_e;
+    let slope = derivative(&[alpha], 0, 1e-3, |a| at(a[0]).minus_beta_f);
+    assert!((slope / g_e - 1.0).abs() < 1e-7, "{slope} {g_e}");
+}
+
 /// With no steps the levels are the replica-symmetric solver's equations.
 #[test]
 fn no_steps_are_replica_symmetry() {
@@ -240,8 +333,13 @@ fn no_steps_are_replica_symmetry() {
         x: vec![],
         alpha: 1.0,
     };
-    let system =
-        System { beta: 20.0, entropy: 0.0, one_minus_q_star: None, resolution: RESOLUTION };
+    let system = System {
+        beta: 20.0,
+        coupling: 0.0,
+        anchor: None,
+        one_minus_q_star: None,
+        resolution: RESOLUTION,
+    };
     let turn = system.turn(&state, true).unwrap();
     close(phi(&system, &state, &turn), s.minus_beta_f, "phi");
     close(stabilities(&state, &turn)[0], s.replicon, "replicon");

@@ -20,14 +20,16 @@ use super::solve::{Hold, solve};
 use super::state::{gap_index, x_index};
 use crate::overlaps::Resolution;
 
-/// The gap, relative to the field variance it splits from, at which a trace begins
-/// and ends.
+/// The gap, relative to the field variance it splits from, at which a trace begins.
 pub(super) const FIRST_GAP: f64 = 0.01;
+
+/// A trace ends at a gap of this part of the first.
+const CLOSED: f64 = 0.1;
 
 /// A traced curve of solutions with (M − 4)/2 steps.
 #[derive(Debug)]
-pub(super) struct Trace<const M: usize> {
-    pub(super) system: System,
+pub(super) struct Trace<'a, const M: usize> {
+    pub(super) system: System<'a>,
     pub(super) points: Vec<Point<M>>,
     pub(super) folds: Vec<OnceLock<Option<Fold<M>>>>,
     /// Where the gap opens; its coordinates of that gap and its x have no meaning.
@@ -75,11 +77,11 @@ impl Care {
     }
 }
 
-impl<const M: usize> Trace<M> {
+impl<'a, const M: usize> Trace<'a, M> {
     /// Follows the curve from near `origin`, where the gap of level `level` opens in
     /// a field of variance `variance`, and the coordinates of x_level are a guess.
     pub(super) fn new(
-        system: System,
+        system: System<'a>,
         origin: [f64; M],
         level: usize,
         ln_variance: f64,
@@ -99,9 +101,9 @@ impl<const M: usize> Trace<M> {
         let mut towards = [0.0; M];
         towards[index] = 1.0;
         let first = point_at(&mut f, root.x, &towards, 1e-6)?;
-        // Where a gap has become as small as the first was, it is about to close.
+        // Where a gap has become smaller than the first was, it is about to close.
         let ratio = |y: &[f64; M], l: usize| y[gap_index(l)] - y[1];
-        let limit = |l: usize| ratio(&root.x, l).min(FIRST_GAP.ln());
+        let limit = |l: usize| ratio(&root.x, l).min(FIRST_GAP.ln()) + CLOSED.ln();
         let closes = |p: &Point<M>| {
             let closing = |l| ratio(&p.y, l) < limit(l) && p.tangent[gap_index(l)] < 0.0;
             (1..=(M - 4) / 2).any(closing)
@@ -149,7 +151,9 @@ impl<const M: usize> Trace<M> {
 
     /// The points where `value` changes its sign along the curve.
     pub(super) fn zeros(&self, mut value: impl FnMut(&[f64; M]) -> f64) -> Vec<Point<M>> {
-        let values: Vec<f64> = self.points.iter().map(|p| value(&p.y)).collect();
+        let mut f = self.system.equations::<M>();
+        let corrected = |p: &Point<M>| advance(&mut f, p, 0.0, 1e-10).map_or(p.y, |p| p.y);
+        let values: Vec<f64> = self.points.iter().map(corrected).map(|y| value(&y)).collect();
         let mut zeros = Vec::new();
         for i in 0..self.points.len().max(1) - 1 {
             if values[i] * values[i + 1] < 0.0 {
