@@ -4,7 +4,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use remanent_theory::chain::ChainParameters;
 use remanent_theory::parameters::Choice;
 use remanent_theory::phase::phase_diagram;
-use remanent_theory::rsb::BrokenTask;
+use remanent_theory::rsb::{BrokenTask, broken_phase_diagram};
 use remanent_theory::single::SingleTask;
 
 fn chain(tasks: usize, alpha: f64) -> ChainParameters {
@@ -75,6 +75,17 @@ fn benches(c: &mut Criterion) {
     });
     group.bench_function("K 1 crossing, cold", |b| {
         b.iter(|| one_thread.install(|| BrokenTask::new(task).crossing(1)));
+    });
+    group.bench_function("complexity of 40 rows", |b| {
+        b.iter(|| one_thread.install(|| warm.complexity(1.0, 40).unwrap()));
+    });
+    group.bench_function("two tasks with one step each", |b| {
+        let chain = chain(2, 1.2).check().unwrap();
+        b.iter(|| one_thread.install(|| chain.solve_broken(1).unwrap()));
+    });
+    let betas: Vec<f64> = (0..40).map(|i| 5.0 * 40_f64.powf(f64::from(i) / 39.0)).collect();
+    group.bench_function("phase diagram over 40 beta, two threads", |b| {
+        b.iter(|| two_threads.install(|| broken_phase_diagram(&task, &betas, &|| ()).unwrap()));
     });
     group.finish();
 

@@ -50,6 +50,7 @@ mod energy;
 mod equations;
 mod fold;
 mod landmarks;
+mod law;
 mod level;
 mod onset;
 mod phase;

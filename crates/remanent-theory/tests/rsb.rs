@@ -49,9 +49,7 @@ fn columns(s: &RsbSolution) -> Vec<(&'static str, f64)> {
         columns.push((HATS[l], s.q_hat[l]));
         columns.push((LAMBDAS[l], s.stability[l]));
     }
-    for l in 0..s.steps {
-        columns.push((X[l], s.x[l]));
-    }
+    columns.extend(X.into_iter().zip(s.x.iter().copied()));
     columns
 }
 
@@ -270,6 +268,26 @@ fn as_many_steps_as_needed() {
     assert_eq!(quiet.auto(1.0, Choice::Stable, TOLERANCE).unwrap().solution.steps, 0);
 }
 
+/// Where one step is unstable from the onset on, the second one is found as well, and
+/// so is a third: each makes the stabilities less negative and changes φ less.
+#[test]
+fn more_steps_make_an_unstable_branch_less_so() {
+    for (beta, alpha) in [(16.0, 1.3), (20.0, 1.2)] {
+        let task = task(beta);
+        let rows: Vec<RsbSolution> = (0..=3).map(|k| task.poor(alpha, k).unwrap()).collect();
+        let worst = |s: &RsbSolution| s.stability.iter().copied().fold(f64::INFINITY, f64::min);
+        for w in rows.windows(2) {
+            assert!(w[1].is_physical(), "{beta} {:?}", w[1]);
+            assert!(worst(&w[1]) > worst(&w[0]) && w[1].minus_beta_f < w[0].minus_beta_f);
+        }
+        let changes: Vec<f64> =
+            rows.windows(2).map(|w| w[0].minus_beta_f - w[1].minus_beta_f).collect();
+        assert!(changes.windows(2).all(|c| c[1] < 0.1 * c[0]), "{changes:?}");
+        let auto = task.auto(alpha, Choice::Stable, TOLERANCE).unwrap();
+        assert_eq!((auto.solution.steps, auto.is_stable), (2, false));
+    }
+}
+
 /// Below β ≈ 17 the broken branch joins the good one without a fold.
 #[test]
 fn the_transition_is_continuous_at_small_beta() {
@@ -321,8 +339,8 @@ fn lines_of_the_phase_diagram() {
     }
     let first = diagram.first_breaking.unwrap();
     assert!(task(first.beta - 0.02).onset().is_none());
-    let onset = task(first.beta + 0.02).onset().unwrap();
-    assert!((onset.alpha - first.alpha).abs() < 0.1, "{first:?} {}", onset.alpha);
+    let onset = task(first.beta + 1e-3).onset().unwrap();
+    assert!((onset.alpha - first.alpha).abs() < 0.02, "{first:?} {}", onset.alpha);
     let end = diagram.end_of_jump.unwrap();
     assert!((end.beta - 16.99).abs() < 0.01 && (end.alpha - 1.5608).abs() < 1e-4, "{end:?}");
     let discontinuous = diagram.discontinuous_onset.unwrap();

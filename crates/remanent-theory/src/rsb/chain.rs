@@ -3,8 +3,7 @@
 //! A task sees of its predecessor one configuration m̃, a sample of the whole measure. Its
 //! own patterns are independent of m̃, so no overlap of m̃ with the new states enters
 //! the energy, and all that matters is the law of θ̃ = artanh m̃ over the weights.
-//! With one step the weight of a sample lives in a field of the law Q of
-//! [`Surroundings::law`](super::site::Surroundings::law), so
+//! With one step the weight of a sample lives in a field of the law Q of [`super::law`], so
 //!
 //! ```text
 //! P(m̃) = ∫ dB Q(B) e^{−A m̃²/2 + B m̃ + c S(m̃)} / e^{F(B)}
@@ -53,7 +52,7 @@ impl Chain {
         for (t, row) in fine.iter_mut().enumerate() {
             let error = coarse.get(t).map_or(f64::NAN, |other| difference(other, row));
             row.solution.quadrature_error = error;
-            if row.solution.is_converged() && !(error <= ACCURACY) {
+            if row.solution.is_converged() && (error.is_nan() || error > ACCURACY) {
                 row.solution.termination = Termination::Inaccurate;
             }
         }

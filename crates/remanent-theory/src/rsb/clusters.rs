@@ -131,10 +131,12 @@ impl BrokenTask<'_> {
         let mut curve = vec![found.remove(0)];
         for i in 1..rows {
             let x = high + (low - high) * i as f64 / (rows - 1) as f64;
-            let next = self.at_x(&curve[curve.len() - 1], alpha, x);
-            if next.is_converged() {
-                curve.push(next);
+            let last = &curve[curve.len() - 1];
+            let next = self.at_x(last, alpha, x);
+            if !(next.is_converged() && next.cluster_minus_beta_f < last.cluster_minus_beta_f) {
+                break;
             }
+            curve.push(next);
         }
         Ok(curve)
     }

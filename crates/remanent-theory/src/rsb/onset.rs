@@ -3,10 +3,13 @@
 //!
 //! The replica-symmetric curve is followed coarsely from α → 0 until its replicon
 //! λ = 1 − α E_T[L''²] ∫Dz (Var m)² is negative; then its three equations and λ = 0
-//! are solved together for the three conjugates and α.
+//! are solved together for the three conjugates and α. If it is nowhere negative but
+//! small, the curve is searched around its minimum.
 
-use remanent_math::continuation::{Tracer, point_at};
+use remanent_math::continuation::{Tracer, advance, point_at};
+use remanent_math::linear::{axpy, max_norm};
 use remanent_math::newton::{Newton, Outcome, Root};
+use remanent_math::scalar;
 
 use crate::ends::start_of_poor;
 use crate::overlaps::Resolution;
@@ -16,6 +19,8 @@ use crate::task::{Task, from_coordinates};
 /// The largest α and the largest ln q_0_hat at which the zero is looked for.
 const FARTHEST: f64 = 60.0;
 const LARGEST_FIELDS: f64 = 19.0;
+/// Where the smallest replicon of the coarse curve is below this, it is looked at closely.
+const NEARLY: f64 = 0.3;
 
 fn replicon(task: &Task, y: &[f64; 4], resolution: Resolution) -> Option<f64> {
     let turn = task.turn(&from_coordinates(&[y[0], y[1], y[2]]), resolution)?;
@@ -44,14 +49,32 @@ pub(super) fn replicon_zero(task: &Task, resolution: Resolution) -> Option<Root<
         value.is_nan() || value < 0.0 || beyond
     };
     let (points, _) = tracer.trace(&mut f, first, &mut stop);
-    let ([.., a, b], [.., before, after]) = (points.as_slice(), values.as_slice()) else {
-        return None;
+    let last = points.len() - 1;
+    let between: [f64; 4] = if values[last] < 0.0 {
+        let (before, after) = (*values.get(last.checked_sub(1)?)?, values[last]);
+        let share = before / (before - after);
+        let (a, b) = (&points[last - 1].y, &points[last].y);
+        std::array::from_fn(|k| a[k] + share * (b[k] - a[k]))
+    } else {
+        // Two zeros may lie close together, between two points.
+        let i = (1..last).min_by(|i, j| values[*i].total_cmp(&values[*j]))?;
+        if values[i].is_nan() || values[i] > NEARLY {
+            return None;
+        }
+        let span = |k: usize| max_norm(&axpy(&points[k].y, -1.0, &points[k - 1].y));
+        let mut at = |s: f64| {
+            let point = advance(&mut f, &points[i], s, 1e-6)?;
+            Some((point.y, replicon(task, &point.y, coarse)?))
+        };
+        let mut value = |s: f64| at(s).map_or(f64::INFINITY, |(_, value)| value);
+        let first = -2.0 * span(i);
+        let (lowest, low) = scalar::minimum(&mut value, first, 2.0 * span(i + 1), 1e-4);
+        if low > 0.0 {
+            return None;
+        }
+        let zero = scalar::root(value, first, lowest, 1e-4)?;
+        at(zero)?.0
     };
-    if !(*before > 0.0 && *after < 0.0) {
-        return None;
-    }
-    let share = before / (before - after);
-    let between = std::array::from_fn(|k| a.y[k] + share * (b.y[k] - a.y[k]));
     let mut closed = |y: &[f64; 4]| {
         let turn = task.turn(&from_coordinates(&[y[0], y[1], y[2]]), resolution)?;
         let r = task.residual_of(&[y[0], y[1], y[2]], y[3], &turn)?;

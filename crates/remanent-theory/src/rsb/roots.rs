@@ -12,7 +12,7 @@ use remanent_math::newton::{Outcome, Root};
 use super::fold::summit;
 use super::solve::{Hold, solve};
 use super::state::{gap_index, x_index};
-use super::trace::{Trace, hermite};
+use super::trace::{Origin, Trace, hermite};
 
 /// Nearer to a fold than this in ln α, solutions are started from the fold itself.
 const NEAR_FOLD: f64 = 0.004;
@@ -52,7 +52,8 @@ impl<const M: usize> Trace<'_, M> {
     /// proportional to the distance in α there, and Newton's method is better led by
     /// the gap: α is a smooth function of it, while x is hardly determined.
     fn near_onset(&self, target: f64) -> Option<Root<M>> {
-        let (origin, first) = (&self.origin, &self.points.first()?.y);
+        let Origin::Opening { y: origin, level, .. } = &self.origin else { return None };
+        let first = &self.points.first()?.y;
         let distance = |y: &[f64; M]| y[M - 1] - origin[M - 1];
         let wanted = target - origin[M - 1];
         let share = wanted / distance(first);
@@ -60,14 +61,14 @@ impl<const M: usize> Trace<'_, M> {
             return None;
         }
         let steps = (M - 4) / 2;
-        let (gap, x) = (gap_index(self.level), x_index(steps, self.level));
+        let (gap, x) = (gap_index(*level), x_index(steps, *level));
         let mut start: [f64; M] =
             std::array::from_fn(|k| origin[k] + share * (first[k] - origin[k]));
         (start[gap], start[x]) = (first[gap] + share.ln(), first[x]);
         let mut before = (first[gap], distance(first).abs().ln());
         let mut jacobian = None;
         for _ in 0..12 {
-            let hold = Hold::LnGap(self.level, start[gap]);
+            let hold = Hold::LnGap(*level, start[gap]);
             let mut root = solve(&self.system, hold, start, jacobian.as_ref());
             if root.outcome != Outcome::Converged || distance(&root.x) / wanted <= 0.0 {
                 return Some(Root { outcome: Outcome::LeftDomain, ..root });

@@ -20,8 +20,8 @@ use remanent_math::grid::{Cluster, Nodes, Spread};
 
 use super::level::{ADDED, BEND, Lattice, Level, SLOPE};
 use super::state::{StepConjugates, StepOverlaps};
-use crate::anchor::{Anchor, JointMasses, Posterior, joint_laws};
-use crate::fields::{FieldGrid, Fields, Purpose};
+use crate::anchor::Anchor;
+use crate::fields::{Fields, Purpose};
 use crate::overlaps::{Conjugates, Resolution};
 use crate::site::Site;
 
@@ -61,7 +61,7 @@ pub struct Surroundings<'a> {
     pub anchor: Option<&'a Anchor>,
 }
 
-struct Levels<'a> {
+pub(super) struct Levels<'a> {
     site: Site,
     c: &'a StepConjugates,
     x: &'a [f64],
@@ -123,106 +123,15 @@ impl Surroundings<'_> {
     }
 
     /// The law of the field of the outermost level, r_hat + √q_0_hat z + c θ̃.
-    fn fields(&self, c: &StepConjugates) -> Fields<'_> {
+    pub(super) fn fields(&self, c: &StepConjugates) -> Fields<'_> {
         let conjugates = Conjugates { stiffness: c.stiffness, q_0_hat: c.q_0_hat, r_hat: c.r_hat };
         Fields::new(&conjugates, self.coupling, self.anchor)
-    }
-
-    /// The law of the field B in which a weight lives with one step of breaking,
-    ///
-    /// ```text
-    /// Q(B) = ∫ db P(b) N(B; b, c_1) e^{x (F(B) − ψ_0(b))},      c_1 = q_1_hat − q_0_hat
-    /// ```
-    ///
-    /// where P is the law of the outermost field, and the same jointly with
-    /// W^k W^t = ±1 for every older task k.
-    pub fn law(&self, c: &StepConjugates, x: f64, resolution: Resolution) -> FieldLaw {
-        let site = Site { stiffness: c.stiffness, entropy: self.coupling };
-        let fields = self.fields(c);
-        let deviation = c.gaps[0].sqrt();
-        let switch = (c.stiffness + self.coupling + 2.0).max(1.0).sqrt();
-        // A density of θ changes with b on the scale of the tilted Gaussian.
-        let smooth = deviation.hypot(switch).min(fields.smoothness());
-        let finer = Resolution(resolution.0 * (fields.smoothness() / smooth).min(30.0));
-        let outer = fields.grid(&site, Purpose::Densities, finer);
-        let total = fields.probabilities(&outer, Purpose::Densities);
-        let mut laws = vec![total];
-        for pair in joint_laws(&fields, &outer, &laws[0]) {
-            laws.extend(pair);
-        }
-        let parameters = [x];
-        let mut levels = Levels::new(site, c, &parameters, false, resolution);
-        levels.surround(&outer.fields);
-        let mut clusters = vec![Cluster { centre: 0.0, scale: switch, strength: 1.0 }];
-        if deviation > switch {
-            let extent = c.stiffness.max(0.0) + self.coupling + switch;
-            let strength = 0.32 * extent / switch;
-            clusters.push(Cluster { centre: 0.0, scale: extent, strength });
-        }
-        let nodes = levels.nodes(1, deviation, &clusters);
-        let rows = levels.innermost(&nodes.x);
-        let lattice = Lattice::new(nodes, &rows, levels.columns(1));
-        let level = Level { lattice: &lattice, x, variance: c.gaps[0], offset: 1.0 };
-        let reach = levels.reach(1) * deviation;
-        let mut found = vec![vec![0.0; lattice.nodes.x.len()]; laws.len()];
-        let mut weights = Vec::new();
-        for (i, b) in outer.fields.iter().enumerate() {
-            let range = level.within(b - reach, b + reach);
-            level.probabilities(*b, range.clone(), &mut weights);
-            for (found, law) in found.iter_mut().zip(&laws) {
-                for (q, w) in found[range.clone()].iter_mut().zip(&weights) {
-                    *q += law[i] * w;
-                }
-            }
-        }
-        let Nodes { x, weights } = lattice.nodes;
-        let mut found = found.into_iter();
-        let total = found.next().unwrap_or_default();
-        let mut joint = JointMasses::new();
-        while let (Some(plus), Some(minus)) = (found.next(), found.next()) {
-            joint.push([plus, minus]);
-        }
-        let grid = FieldGrid { fields: x, weights };
-        FieldLaw { site, grid, total, joint, smooth: deviation.min(fields.smoothness()) }
-    }
-}
-
-/// The law of the field in which a weight lives, on a grid.
-#[derive(Clone, Debug)]
-pub struct FieldLaw {
-    /// The site measure in a field.
-    pub site: Site,
-    /// The fields.
-    pub grid: FieldGrid,
-    /// Their probabilities.
-    pub total: Vec<f64>,
-    /// The same jointly with W^k W^t = ±1 for every older task k.
-    pub joint: JointMasses,
-    /// On what scale the law changes.
-    pub smooth: f64,
-}
-
-impl FieldLaw {
-    /// 1 − p for the task's own teacher, and 1 − p_k for every older one.
-    pub fn flips(&self, resolution: Resolution) -> (f64, Vec<f64>) {
-        let signs = self.site.ln_sign_probabilities(&self.grid.fields, resolution.0);
-        let wrong = |plus: &[f64], minus: &[f64]| {
-            let nodes = signs.iter().zip(plus).zip(minus);
-            2.0 * nodes.map(|((s, p), m)| p * s.0.exp() + m * s.1.exp()).sum::<f64>()
-        };
-        let nothing = vec![0.0; self.total.len()];
-        let older = self.joint.iter().map(|[plus, minus]| wrong(plus, minus)).collect();
-        (wrong(&self.total, &nothing), older)
-    }
-
-    /// What the task leaves.
-    pub fn posterior(self, resolution: Resolution) -> Posterior {
-        Posterior::of_law(self.site, self.grid, self.total, self.joint, self.smooth, resolution)
     }
 }
 
 impl<'a> Levels<'a> {
-    fn new(
+    /// The levels of a first task.
+    pub(super) fn new(
         site: Site,
         c: &'a StepConjugates,
         x: &'a [f64],
@@ -235,13 +144,13 @@ impl<'a> Levels<'a> {
     }
 
     /// Takes notice of the rising fields of the outermost level.
-    fn surround(&mut self, fields: &[f64]) {
+    pub(super) fn surround(&mut self, fields: &[f64]) {
         self.outer = (fields[0], fields[fields.len() - 1]);
         self.mixed = true;
     }
 
     /// Columns of the rows of level l.
-    fn columns(&self, l: usize) -> usize {
+    pub(super) fn columns(&self, l: usize) -> usize {
         INNERMOST + usize::from(self.signs) + ADDED * (self.x.len() - l)
     }
 
@@ -269,7 +178,7 @@ impl<'a> Levels<'a> {
     }
 
     /// How far the tilted Gaussian of level l reaches, in its standard deviations.
-    fn reach(&self, l: usize) -> f64 {
+    pub(super) fn reach(&self, l: usize) -> f64 {
         REACH + self.x[l - 1] * self.c.gaps[l - 1].sqrt()
     }
 
@@ -288,7 +197,7 @@ impl<'a> Levels<'a> {
     }
 
     /// Nodes for the functions of level l that resolve a Gaussian of the given width.
-    fn nodes(&self, l: usize, deviation: f64, clusters: &[Cluster]) -> Nodes {
+    pub(super) fn nodes(&self, l: usize, deviation: f64, clusters: &[Cluster]) -> Nodes {
         let (low, high) = self.range(l);
         let spread = Spread {
             spacing: SPACING * deviation / self.resolution,
@@ -302,7 +211,7 @@ impl<'a> Levels<'a> {
 
     /// Rows of the innermost level at the given mirrored fields. The site measure in
     /// the field −B is that in B turned round, so each pair is computed once.
-    fn innermost(&self, fields: &[f64]) -> Vec<f64> {
+    pub(super) fn innermost(&self, fields: &[f64]) -> Vec<f64> {
         let middle = fields.partition_point(|b| *b < 0.0);
         let paired = |k: usize| fields[middle - k] == -fields[middle + k];
         let pairs = (1..fields.len() - middle).take_while(|k| *k <= middle && paired(*k)).count();

@@ -10,7 +10,7 @@ use super::equations::{System, stabilities};
 use super::onset::replicon_zero;
 use super::report::{RsbSolution, finish};
 use super::state::{State, alpha_index, gap_index, x_index};
-use super::trace::{Care, Trace, hermite};
+use super::trace::{Care, Origin, Trace, hermite};
 use crate::curve::{Branch, Curve};
 use crate::overlaps::Resolution;
 use crate::parameters::{Choice, ParameterError, check_alpha};
@@ -167,10 +167,13 @@ impl<'a> BrokenTask<'a> {
         let mut origin = [0.0; 6];
         origin[..3].copy_from_slice(&y[..3]);
         origin[alpha_index(1)] = y[3];
-        Trace::new(self.system(), origin, 1, origin[1], Care::Quick)
+        let ln_variance = origin[1];
+        let origin = Origin::Opening { y: origin, level: 1, ln_variance };
+        Trace::new(self.system(), origin, Care::Quick)
     }
 
-    /// One step more, from where the innermost stability vanishes first.
+    /// One step more, from where the innermost stability vanishes first; if it is negative
+    /// all along, from where it is most so.
     fn next_trace<const M: usize, const N: usize>(
         &self,
         trace: &Trace<'a, M>,
@@ -183,6 +186,7 @@ impl<'a> BrokenTask<'a> {
         };
         let physical = |p: &Point<M>| p.y[x_index(steps, steps)] < 0.0;
         let mut before: Option<f64> = None;
+        let mut lowest = (0, 0.0);
         for (i, point) in trace.points.iter().enumerate() {
             let here = physical(point).then(|| innermost(&point.y));
             if let (Some(a), Some(b)) = (before, here)
@@ -192,20 +196,30 @@ impl<'a> BrokenTask<'a> {
                 let (from, to) = (&trace.points[i - 1], point);
                 let x = scalar::root(|x| innermost(&hermite(from, to, x)), 0.0, 1.0, 1e-3)?;
                 let y = trace.between(i - 1, x)?.y;
-                let mut origin = [0.0; N];
-                origin[..3 + steps].copy_from_slice(&y[..3 + steps]);
-                for l in 1..=steps {
-                    origin[x_index(steps + 1, l)] = y[x_index(steps, l)];
-                }
+                let mut origin = with_one_step_more(&y);
                 origin[x_index(steps + 1, steps + 1)] = 0.5 * y[x_index(steps, steps)];
-                origin[N - 1] = y[M - 1];
-                let variance = y[gap_index(steps)];
-                origin[gap_index(steps + 1)] = variance;
-                return Trace::new(system, origin, steps + 1, variance, Care::Quick);
+                let ln_variance = y[gap_index(steps)];
+                let origin = Origin::Opening { y: origin, level: steps + 1, ln_variance };
+                return Trace::new(system, origin, Care::Quick);
+            }
+            if here.is_some_and(|here| here < lowest.1) {
+                lowest = (i, here.unwrap_or(0.0));
             }
             before = here;
         }
-        None
+        let (i, depth) = lowest;
+        let y = (depth < 0.0).then(|| trace.points[i].y)?;
+        [0.15, 0.3, 0.07].into_iter().find_map(|share: f64| {
+            let mut start = with_one_step_more::<M, N>(&y);
+            start[gap_index(steps)] += (1.0 - share).ln();
+            start[gap_index(steps + 1)] += share.ln();
+            start[x_index(steps + 1, steps + 1)] += 0.18;
+            let found = Trace::new(system, Origin::Middle(start), Care::Quick)?;
+            let ordered = |p: &Point<N>| {
+                (1..=steps).all(|l| p.y[x_index(steps + 1, l)] < p.y[x_index(steps + 1, l + 1)])
+            };
+            (found.points.len() > 3 && found.points.iter().all(ordered)).then_some(found)
+        })
     }
 
     /// All solutions with `steps` steps at `alpha`, in the order of their curve; for
@@ -260,4 +274,19 @@ impl<'a> BrokenTask<'a> {
         rows.retain(RsbSolution::is_physical);
         rows
     }
+}
+
+/// Coordinates with a level more inside of the innermost one, as wide as that and with
+/// the same x.
+fn with_one_step_more<const M: usize, const N: usize>(y: &[f64; M]) -> [f64; N] {
+    let steps = (M - 4) / 2;
+    let mut more = [0.0; N];
+    more[..3 + steps].copy_from_slice(&y[..3 + steps]);
+    more[gap_index(steps + 1)] = y[gap_index(steps)];
+    for l in 1..=steps {
+        more[x_index(steps + 1, l)] = y[x_index(steps, l)];
+    }
+    more[x_index(steps + 1, steps + 1)] = y[x_index(steps, steps)];
+    more[N - 1] = y[M - 1];
+    more
 }

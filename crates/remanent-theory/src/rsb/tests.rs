@@ -92,8 +92,8 @@ fn conjugates_are_derivatives_of_the_energy() {
         let h = 0.02 * levels.windows(2).map(|w| w[1] - w[0]).fold(f64::INFINITY, f64::min);
         close(2.0 * derivative(values, 0, h, g), q_d_hat, "q_d_hat");
         close(derivative(values, 1, h, g), e.r_hat, "r_hat");
-        for l in 0..=x.len() {
-            let wanted = -0.5 * weight(x, l) * q_hat[l];
+        for (l, q_hat) in q_hat.iter().enumerate() {
+            let wanted = -0.5 * weight(x, l) * q_hat;
             close(derivative(values, 2 + l, h, g), wanted, "q_l_hat");
         }
         for l in 1..=x.len() {
@@ -119,8 +119,8 @@ fn order_parameters_are_derivatives_of_the_entropy() {
         let h = 0.02;
         close(2.0 * derivative(values, 0, h, g), 1.0 - o.one_minus_q_d, "q_d");
         close(derivative(values, 1, h, g), o.r, "r");
-        for l in 0..=x.len() {
-            close(derivative(values, 2 + l, h, g), -0.5 * weight(x, l) * q[l], "q_l");
+        for (l, q) in q.iter().enumerate() {
+            close(derivative(values, 2 + l, h, g), -0.5 * weight(x, l) * q, "q_l");
         }
         for l in 1..=x.len() {
             let by_x = derivative(x, l - 1, 1e-3, |x| site_at(values, x, entropy).g_s);

@@ -32,12 +32,24 @@ pub(super) struct Trace<'a, const M: usize> {
     pub(super) system: System<'a>,
     pub(super) points: Vec<Point<M>>,
     pub(super) folds: Vec<OnceLock<Option<Fold<M>>>>,
-    /// Where the gap opens; its coordinates of that gap and its x have no meaning.
-    pub(super) origin: [f64; M],
-    /// The level that opens.
-    pub(super) level: usize,
-    /// ln of the variance of which the first gap is a small part.
-    ln_variance: f64,
+    /// Where it was begun.
+    pub(super) origin: Origin<M>,
+}
+
+/// Where a trace begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Origin<const M: usize> {
+    /// Where the gap of a level opens.
+    Opening {
+        /// The coordinates there; those of the gap and of its x have no meaning.
+        y: [f64; M],
+        /// The level.
+        level: usize,
+        /// ln of the variance of which the first gap is a small part.
+        ln_variance: f64,
+    },
+    /// Near a solution in the middle of the curve, from which it is followed both ways.
+    Middle([f64; M]),
 }
 
 /// How finely to trace.
@@ -78,22 +90,18 @@ impl Care {
 }
 
 impl<'a, const M: usize> Trace<'a, M> {
-    /// Follows the curve from near `origin`, where the gap of level `level` opens in
-    /// a field of variance `variance`, and the coordinates of x_level are a guess.
-    pub(super) fn new(
-        system: System<'a>,
-        origin: [f64; M],
-        level: usize,
-        ln_variance: f64,
-        care: Care,
-    ) -> Option<Self> {
+    /// Follows the curve from its origin.
+    pub(super) fn new(system: System<'a>, origin: Origin<M>, care: Care) -> Option<Self> {
         let coarse = Resolution(care.fraction((M - 4) / 2) * system.resolution.0);
         let rough = system.with_resolution(coarse);
-        let index = gap_index(level);
-        let smallest = FIRST_GAP.ln() + ln_variance;
-        let mut start = origin;
-        start[index] = smallest;
-        let root = solve(&rough, Hold::LnGap(level, smallest), start, None);
+        let (hold, start, index) = match origin {
+            Origin::Opening { mut y, level, ln_variance } => {
+                y[gap_index(level)] = FIRST_GAP.ln() + ln_variance;
+                (Hold::LnGap(level, y[gap_index(level)]), y, gap_index(level))
+            }
+            Origin::Middle(y) => (Hold::LnAlpha(y[M - 1]), y, M - 1),
+        };
+        let root = solve(&rough, hold, start, None);
         if root.residual.is_nan() || root.residual > 1e-6 {
             return None;
         }
@@ -109,17 +117,26 @@ impl<'a, const M: usize> Trace<'a, M> {
             (1..=(M - 4) / 2).any(closing)
         };
         let mut stop = |p: &Point<M>| closes(p) || p.y[M - 1] > 100_f64.ln();
-        let (points, _) = care.tracer((M - 4) / 2).trace(&mut f, first, &mut stop);
+        let tracer = care.tracer((M - 4) / 2);
+        let mut points = Vec::new();
+        if let Origin::Middle(_) = origin {
+            let turned = |p: Point<M>| Point { tangent: p.tangent.map(|t| -t), ..p };
+            let (before, _) = tracer.trace(&mut f, turned(first), &mut stop);
+            points.extend(before.into_iter().skip(1).rev().map(turned));
+        }
+        points.extend(tracer.trace(&mut f, first, &mut stop).0);
         let folds = points.iter().map(|_| OnceLock::new()).collect();
-        Some(Self { system, points, folds, origin, level, ln_variance })
+        Some(Self { system, points, folds, origin })
     }
 
     /// The same curve in short steps at full resolution.
     pub(super) fn redrawn(&self) -> Option<Self> {
         let mut origin = self.origin;
-        let steps = (M - 4) / 2;
-        origin[x_index(steps, self.level)] = self.points[0].y[x_index(steps, self.level)];
-        Self::new(self.system, origin, self.level, self.ln_variance, Care::Drawn)
+        if let Origin::Opening { y, level, .. } = &mut origin {
+            let x = x_index((M - 4) / 2, *level);
+            y[x] = self.points[0].y[x];
+        }
+        Self::new(self.system, origin, Care::Drawn)
     }
 
     /// The largest residual at `y`.
