@@ -1,4 +1,4 @@
-//! Broken replica symmetry of a first task: K steps of Parisi's scheme.
+//! Broken replica symmetry: K steps of Parisi's scheme.
 //!
 //! Where the replicon of [`crate::single`]'s solution is negative, states of the
 //! measure e^{−βL} lie in clusters. With K steps two states overlap by one of
@@ -17,7 +17,7 @@
 //! those with −βf = ∂(xφ)/∂x there are e^{NΣ}, Σ = −x² ∂φ/∂x.
 //!
 //! Every level is stable if λ_l = 1 − α E_T⟨ψ_l''²⟩ ∫Dz⟨ψ_l''²⟩ ≥ 0 (for K = 0 the
-//! replicon). The reverse is not true: above β ≈ 30 clusters appear with x = 1 at a
+//! replicon). The reverse is not true: above β ≈ 25 clusters appear with x = 1 at a
 //! distance q_1 > q_0 while the replicon is still positive.
 //!
 //! ```
@@ -39,9 +39,18 @@
 //! Nothing is started by hand. The replica-symmetric curve is followed from α → 0 to
 //! the zero of its replicon; the one-step curve leaves there with a small gap and is
 //! followed round its fold to where the gap closes again; the two-step curve leaves
-//! the one-step curve where λ_1 vanishes, and so on. α at which a gap is smaller than
+//! the one-step curve where λ_1 vanishes, or is found from its most unstable point, and
+//! so on. α at which a gap is smaller than
 //! 1e-5 of the fields' variance (within about 1e-6 of an onset) are out of reach and
 //! the row says so.
+//!
+//! - `level` goes from one level to the next, `energy` and `site` are the two sides,
+//!   `equations` closes them, `solve` is Newton's method in the coordinates of `state`;
+//! - `onset` and `trace` follow the curves, `fold` and `roots` find solutions on them,
+//!   `task` is what a user holds, `report` what is said of a solution, `auto` how
+//!   many steps it needs;
+//! - `landmarks`, `clusters` and `phase` are the lines of the phase diagram and the
+//!   complexity; `law` and `chain` carry the breaking from task to task.
 
 mod auto;
 mod chain;

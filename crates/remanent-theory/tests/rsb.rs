@@ -454,6 +454,20 @@ fn a_broken_chain() {
     assert!(rows[1].solution.eps < symmetric.tasks[1].solution.eps);
 }
 
+/// Every α and β has a stable state, and none of its numbers is not one.
+#[test]
+fn stable_states_exist_everywhere() {
+    for beta in [2.0, 8.0, 12.5, 16.9, 17.1, 24.5, 25.5, 40.0, 200.0] {
+        let task = task(beta);
+        for alpha in [0.01, 0.4, 0.7, 1.0, 1.27, 1.5, 1.57, 2.5, 10.0] {
+            let auto = task.auto(alpha, Choice::Stable, TOLERANCE).unwrap();
+            assert!(auto.solution.is_physical(), "{beta} {alpha} {auto:?}");
+            let json = serde_json::to_string(&auto).unwrap();
+            assert!(!json.contains("null"), "{beta} {alpha} {json}");
+        }
+    }
+}
+
 /// With a uniform prior, and with the self-overlap held fixed, the same machinery runs.
 #[test]
 fn priors_and_constraints() {

@@ -1,5 +1,7 @@
 //! How many steps of breaking a point needs.
 
+use serde::{Deserialize, Serialize};
+
 use super::report::RsbSolution;
 use super::task::BrokenTask;
 use crate::curve::Branch;
@@ -12,9 +14,10 @@ pub const TOLERANCE: f64 = 1e-5;
 pub const MOST_STEPS: usize = 2;
 
 /// A solution with as many steps as it needs, or [`MOST_STEPS`] of them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AutoSolution {
     /// The solution.
+    #[serde(flatten)]
     pub solution: RsbSolution,
     /// Whether all its stabilities are above −tolerance.
     pub is_stable: bool,

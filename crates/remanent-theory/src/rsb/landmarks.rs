@@ -4,6 +4,7 @@
 use remanent_math::continuation::Point;
 use remanent_math::newton::{Outcome, Root};
 use remanent_math::scalar;
+use serde::{Deserialize, Serialize};
 
 use super::equations::stabilities;
 use super::report::{RsbSolution, finish};
@@ -15,7 +16,7 @@ use crate::curve::Branch;
 use crate::parameters::Choice;
 
 /// Where φ of a broken poor branch equals that of the replica-symmetric good one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BrokenCrossing {
     /// α there.
     pub alpha: f64,

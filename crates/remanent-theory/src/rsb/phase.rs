@@ -181,14 +181,17 @@ impl BrokenTask<'_> {
 
 /// How the gap opens at the onset.
 #[derive(Clone, Copy, Debug)]
-struct Opening {
-    alpha: f64,
-    x: f64,
-    is_stable: bool,
+pub(super) struct Opening {
+    /// α.
+    pub(super) alpha: f64,
+    /// x at the vanishing gap.
+    pub(super) x: f64,
+    /// Whether λ_1 > 0 behind it.
+    pub(super) is_stable: bool,
 }
 
 impl BrokenTask<'_> {
-    fn opening(&self) -> Option<Opening> {
+    pub(super) fn opening(&self) -> Option<Opening> {
         let system = self.system();
         let onset = self.onset_root()?.x;
         let mut y = [0.0; 6];

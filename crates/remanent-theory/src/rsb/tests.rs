@@ -347,6 +347,28 @@ fn no_steps_are_replica_symmetry() {
     close(turn.energy.q_0_hat, s.q_0_hat, "q_0_hat");
 }
 
+/// The x with which a gap opens makes the product of the two sides' ⟨ψ''²⟩ the same at
+/// both ends of a small gap: the derivative of marginal stability along Parisi's flow.
+#[test]
+fn the_gap_opens_with_the_x_of_the_flow() {
+    for beta in [14.0, 20.0, 30.0] {
+        let task = BrokenTask::new(SingleTask::new(beta).unwrap());
+        let mut state = task.onset().unwrap().state();
+        state.conjugates.gaps = vec![3e-4 * state.conjugates.q_0_hat];
+        state.conjugates.stiffness += state.conjugates.gaps[0];
+        let mut drift = |x: f64| {
+            state.x = vec![x];
+            let turn = task.system().turn(&state, false).unwrap();
+            let ratio = |v: &[f64]| v[1] / v[0] - 1.0;
+            ratio(&turn.energy.curvature2) + ratio(&turn.site.variance2)
+        };
+        let (a, b) = (drift(0.5), drift(1.0));
+        let x = 0.5 + 0.5 * a / (a - b);
+        let found = task.opening().unwrap().x;
+        assert!((found - x).abs() < 3e-3, "{beta}: {found} {x}");
+    }
+}
+
 /// The relative entropies that make up ∂φ/∂x stay accurate when the gap is tiny.
 #[test]
 fn the_equation_of_x_is_of_third_order_at_the_onset() {
