@@ -353,19 +353,23 @@ fn no_steps_are_replica_symmetry() {
 fn the_gap_opens_with_the_x_of_the_flow() {
     for beta in [14.0, 20.0, 30.0] {
         let task = BrokenTask::new(SingleTask::new(beta).unwrap());
-        let mut state = task.onset().unwrap().state();
-        state.conjugates.gaps = vec![3e-4 * state.conjugates.q_0_hat];
-        state.conjugates.stiffness += state.conjugates.gaps[0];
-        let mut drift = |x: f64| {
-            state.x = vec![x];
-            let turn = task.system().turn(&state, false).unwrap();
-            let ratio = |v: &[f64]| v[1] / v[0] - 1.0;
-            ratio(&turn.energy.curvature2) + ratio(&turn.site.variance2)
+        let onset = task.onset().unwrap().state();
+        let x_at = |gap: f64| {
+            let mut state = onset.clone();
+            state.conjugates.gaps = vec![gap * onset.conjugates.q_0_hat];
+            state.conjugates.stiffness += state.conjugates.gaps[0];
+            let mut drift = |x: f64| {
+                state.x = vec![x];
+                let turn = task.system().turn(&state, false).unwrap();
+                let ratio = |v: &[f64]| v[1] / v[0] - 1.0;
+                ratio(&turn.energy.curvature2) + ratio(&turn.site.variance2)
+            };
+            let (a, b) = (drift(0.5), drift(1.0));
+            0.5 + 0.5 * a / (a - b)
         };
-        let (a, b) = (drift(0.5), drift(1.0));
-        let x = 0.5 + 0.5 * a / (a - b);
+        let x = 2.0 * x_at(3e-4) - x_at(6e-4);
         let found = task.opening().unwrap().x;
-        assert!((found - x).abs() < 3e-3, "{beta}: {found} {x}");
+        assert!((found - x).abs() < 3e-4, "{beta}: {found} {x}");
     }
 }
 
