@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use remanent_store::files::FileError;
+use remanent_store::memory;
 use thiserror::Error;
 
-use crate::files::{self, FileError, Plain};
-use crate::memory;
+use crate::files::{self, Plain};
 
 /// The type of unsigned bytes.
 const BYTES: u8 = 8;

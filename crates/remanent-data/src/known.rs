@@ -1,16 +1,16 @@
-//! The datasets that are known by name, what their files hash to, and who has them.
+//! The datasets known by name: hashes of their files and download sources.
 //!
-//! A file is known by the MD5 of its uncompressed content, which is the same in every copy,
-//! however it was compressed. Nothing is believed because of where it came from.
+//! Files are identified by the MD5 of their uncompressed content, whatever their source and
+//! compression.
 
 use crate::dataset::FILES;
 
-/// A dataset that can be had by its name.
+/// A dataset known by name.
 #[derive(Clone, Debug)]
 pub struct Known {
     /// Its name.
     pub name: &'static str,
-    /// What it shows.
+    /// What the images show.
     pub description: &'static str,
     /// Number of classes.
     pub classes: usize,
@@ -18,17 +18,17 @@ pub struct Known {
     pub images: [usize; 2],
     /// Its files, in the order of [`FILES`].
     pub files: [KnownFile; 4],
-    /// Folders under a data folder in which other programs keep it.
+    /// Folders, relative to a data folder, in which other programs keep it.
     pub folders: &'static [&'static str],
-    /// Folders of the system in which it is installed.
+    /// System folders in which it may be installed.
     pub system_folders: &'static [&'static str],
-    /// Addresses under which each file lies with `.gz` behind its name.
+    /// Web addresses of folders with the files, each as `NAME.gz`.
     pub mirrors: &'static [&'static str],
-    /// A package that holds the files.
+    /// A package that contains the files.
     pub package: Option<Package>,
 }
 
-/// A file, named and known by its content.
+/// A file of a known dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownFile {
     /// Its name.
@@ -59,7 +59,7 @@ const fn files(md5: [&'static str; 4]) -> [KnownFile; 4] {
     files
 }
 
-/// All datasets that are known by name, besides the digits inside the program.
+/// All datasets known by name, apart from the embedded digits.
 pub static KNOWN: [Known; 2] = [
     Known {
         name: "mnist",

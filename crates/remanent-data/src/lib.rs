@@ -1,11 +1,13 @@
 //! Images and labels for networks that learn task after task.
 //!
-//! A [`dataset::Dataset`] comes from one of four places: the 8×8 digits inside the program
-//! ([`digits`]), a set that is known by name and checked by hash ([`sources`]), a folder of
-//! [`idx`] files, or arrays of NumPy ([`npz`]). A [`stream::StreamSpec`] is a text such as
-//! `permuted:mnist:10` that says which tasks are learned in which order; loaded, it gives
-//! [`stream::Task`]s that share the images and add a permutation of the pixels or a choice of
-//! classes. Nothing here goes to the network unless [`sources::get`] is called.
+//! A [`dataset::Dataset`] is one of four kinds: the embedded 8×8 digits ([`digits`]), a set known
+//! by name and checked by hash ([`sources`]), a folder of [`idx`] files, or NumPy arrays ([`npz`]).
+//! A [`stream::StreamSpec`] such as `permuted:mnist:10` names the tasks and their order; loaded, it
+//! gives [`stream::Task`]s that share the images and add a permutation of the pixels or a choice
+//! of classes.
+//!
+//! Only [`sources::get`] uses the network, and only with the feature `download`, which is on by
+//! default.
 //!
 //! ```
 //! use remanent_data::sources::Cache;
@@ -23,21 +25,22 @@
 //! ```
 
 mod cache;
+#[cfg(feature = "download")]
+mod download;
 mod fetch;
+mod files;
 mod known;
 mod npy;
 
 pub mod dataset;
 pub mod digits;
-pub mod files;
 pub mod idx;
 pub mod images;
-pub mod memory;
 pub mod npz;
 pub mod sources;
 pub mod stream;
 
-pub use files::FileError;
+pub use remanent_store::files::FileError;
 
 /// `, did you mean 'mnist'?` if one of the names is near, else nothing.
 fn suggestion<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String {

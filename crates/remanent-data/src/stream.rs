@@ -17,10 +17,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use remanent_math::philox::Stream;
+use remanent_store::files::{self, FileError};
 use thiserror::Error;
 
 use crate::dataset::{Dataset, View};
-use crate::files::{self, FileError};
 use crate::sources::{self, Cache, SourceError};
 use crate::suggestion;
 

@@ -7,18 +7,14 @@ use remanent_perceptron::parameters::within;
 use remanent_perceptron::randomness;
 use remanent_perceptron::world::World;
 use remanent_plot::{Axis, Band, Cell as TableCell, Color, Curve, Figure, Panel, Table};
+use remanent_store::{Cell, Context, Stopped};
 use serde::Serialize;
 use serde_json::{Value, json};
 use toml::Table as Config;
 
-use crate::simulation::{SettingError, Simulation, study_keys};
-use crate::values;
-use crate::{Cell, Context, Stopped};
-
-/// The keys of a bound study.
-pub fn keys() -> Vec<&'static str> {
-    study_keys(&["kappa", "record_every"])
-}
+use crate::experiment::{Computed, Detail, Error, Experiment, NoView, Note, Report, Resources};
+use crate::options::Options;
+use crate::simulation::{BoundOptions, SettingError, Simulation};
 
 /// A bound study.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,11 +29,11 @@ impl BoundStudy {
     /// where it does not say (full-batch GD with lr = 0.1, 400 steps).
     pub fn from_table(table: &Config) -> Result<Self, SettingError> {
         let mut table = table.clone();
-        let kappa = values::number(&table, "kappa")?.unwrap_or(10.0);
+        let BoundOptions { n, alpha, kappa, .. } = BoundOptions::read(&table)?;
         table.remove("kappa");
         for (key, value) in [
-            ("n", 10.into()),
-            ("alpha", 1.0.into()),
+            ("n", (n as i64).into()),
+            ("alpha", alpha.into()),
             ("learner", "gd".into()),
             ("lr", 0.1.into()),
             ("epochs", 400.into()),
@@ -57,8 +53,7 @@ impl BoundStudy {
         Ok(Self { simulation, learner, kappa })
     }
 
-    /// Everything the results depend on.
-    pub fn to_json(&self) -> Value {
+    fn key(&self) -> Value {
         json!({"simulation": self.simulation.to_json(), "kappa": self.kappa})
     }
 }
@@ -75,7 +70,7 @@ impl Cell for BoundTrial<'_> {
     type Record = Vec<BoundRow>;
 
     fn key(&self) -> Value {
-        json!({"study": self.study.to_json(), "seed": self.trial.seed, "trial": self.trial.trial})
+        json!({"study": self.study.key(), "seed": self.trial.seed, "trial": self.trial.trial})
     }
 
     fn work(&self) -> u64 {
@@ -84,13 +79,95 @@ impl Cell for BoundTrial<'_> {
 
     fn run(&self, context: &mut Context<'_>) -> Result<Vec<BoundRow>, Stopped> {
         let learner = &self.study.learner;
-        let world = World::draw(&self.study.simulation.setting, self.trial)?;
-        let trainer = Trainer::new(learner, &world, self.trial);
+        let world =
+            World::draw(&self.study.simulation.setting, self.trial).map_err(Stopped::failed)?;
+        let trainer = Trainer::new(learner, &world, self.trial).map_err(Stopped::failed)?;
         let every = learner.record_every;
-        let (patterns, teacher) = (world.patterns(0), world.teacher(0));
-        let rows = along_training(trainer, patterns, teacher, self.study.kappa, every);
+        let rows = along_training(trainer, self.study.kappa, every).map_err(Stopped::failed)?;
         context.advance(1);
         Ok(rows)
+    }
+}
+
+impl Experiment for BoundStudy {
+    const NAME: &'static str = "bound";
+    const TAKES_ONE_CASE: bool = true;
+
+    type Options = BoundOptions;
+    type View = NoView;
+    type Material = ();
+    type Record = Vec<BoundRow>;
+    type Cell<'a> = BoundTrial<'a>;
+    type Report = BoundReport;
+
+    fn read(table: &Config) -> Result<Self, Error> {
+        Ok(Self::from_table(table)?)
+    }
+
+    fn prepare(cases: &[Self], _resources: &Resources) -> Result<Vec<()>, Error> {
+        Ok(vec![(); cases.len()])
+    }
+
+    fn cell<'a>(&'a self, _material: &'a (), trial: randomness::Trial) -> BoundTrial<'a> {
+        BoundTrial { study: self, trial }
+    }
+
+    fn to_json(&self) -> Value {
+        self.key()
+    }
+
+    fn config(seed: u64, cases: &[Self], _materials: &[()]) -> Value {
+        json!({"seed": seed, "study": cases[0].key()})
+    }
+
+    fn report(run: Computed<'_, Self>, _view: &NoView) -> Result<BoundReport, Error> {
+        let plan = &run.prepared.plan;
+        Ok(BoundReport {
+            config: run.prepared.cases[0].key(),
+            seed: plan.seed,
+            seeds: plan.seeds,
+            title: plan.title.clone(),
+            rows: summarise(&run.cells.records).unwrap_or_default(),
+            seconds: run.cells.seconds.iter().copied().sum(),
+        })
+    }
+}
+
+/// What is shown of a bound study.
+pub struct BoundReport {
+    config: Value,
+    seed: u64,
+    seeds: usize,
+    title: Option<String>,
+    rows: Vec<BoundSummary>,
+    seconds: Option<f64>,
+}
+
+/// Rows that a terminal shows.
+const SHOWN_ROWS: usize = 20;
+
+impl Report for BoundReport {
+    fn json(&self) -> Value {
+        json!({
+            "config": self.config,
+            "seed": self.seed,
+            "seeds": self.seeds,
+            "rows": self.rows,
+            "final": self.rows.last(),
+            "seconds": self.seconds,
+        })
+    }
+
+    fn tables(&self, detail: Detail) -> Vec<Table> {
+        vec![table(&self.rows, (detail == Detail::Short).then_some(SHOWN_ROWS))]
+    }
+
+    fn figure(&self) -> Figure {
+        figure(&self.rows, self.title.as_deref())
+    }
+
+    fn notes(&self) -> Vec<Note> {
+        Vec::new()
     }
 }
 

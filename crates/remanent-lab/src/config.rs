@@ -7,11 +7,9 @@
 
 use std::path::Path;
 
-use remanent_data::files;
+use remanent_store::files::{self, FileError};
 use thiserror::Error;
 use toml::{Table, Value};
-
-use crate::atomic::FileError;
 
 /// Why a configuration cannot be used.
 #[derive(Debug, Error)]

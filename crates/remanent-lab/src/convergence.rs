@@ -7,18 +7,14 @@ use remanent_perceptron::parameters::within;
 use remanent_perceptron::randomness;
 use remanent_perceptron::world::World;
 use remanent_plot::{Axis, Cell as TableCell, Color, Figure, Panel, Points, Table};
+use remanent_store::{Cell, Context, Stopped};
 use serde::Serialize;
 use serde_json::{Value, json};
 use toml::Table as Config;
 
-use crate::simulation::{SettingError, Simulation, study_keys};
-use crate::values;
-use crate::{Cell, Context, Stopped};
-
-/// The keys of a convergence study.
-pub fn keys() -> Vec<&'static str> {
-    study_keys(&["window", "drop"])
-}
+use crate::experiment::{Computed, Detail, Error, Experiment, NoView, Note, Report, Resources};
+use crate::options::Options;
+use crate::simulation::{ConvergenceOptions, SettingError, Simulation};
 
 /// One α of a convergence study.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,15 +29,13 @@ impl ConvergenceStudy {
     /// lr = 0.01, at most 10,000 steps).
     pub fn from_table(table: &Config) -> Result<Self, SettingError> {
         let mut table = table.clone();
-        let criterion = Criterion {
-            window: values::count(&table, "window")?.unwrap_or(1000),
-            drop: values::number(&table, "drop")?.unwrap_or(0.0005),
-        };
+        let ConvergenceOptions { n, window, drop, .. } = ConvergenceOptions::read(&table)?;
+        let criterion = Criterion { window, drop };
         for key in ["window", "drop"] {
             table.remove(key);
         }
         for (key, value) in
-            [("n", 3000.into()), ("learner", "gd".into()), ("epochs", 10_000.into())]
+            [("n", (n as i64).into()), ("learner", "gd".into()), ("epochs", 10_000.into())]
         {
             table.entry(key).or_insert(value);
         }
@@ -54,8 +48,7 @@ impl ConvergenceStudy {
         Ok(Self { simulation, learner, criterion })
     }
 
-    /// Everything the results depend on.
-    pub fn to_json(&self) -> Value {
+    fn key(&self) -> Value {
         json!({"simulation": self.simulation.to_json(), "criterion": self.criterion})
     }
 
@@ -82,7 +75,7 @@ impl Cell for ConvergenceTrial<'_> {
     type Record = Convergence;
 
     fn key(&self) -> Value {
-        json!({"study": self.study.to_json(), "seed": self.trial.seed, "trial": self.trial.trial})
+        json!({"study": self.study.key(), "seed": self.trial.seed, "trial": self.trial.trial})
     }
 
     fn work(&self) -> u64 {
@@ -96,16 +89,20 @@ impl Cell for ConvergenceTrial<'_> {
 
     fn run(&self, context: &mut Context<'_>) -> Result<Convergence, Stopped> {
         let learner = &self.study.learner;
-        let world = World::draw(&self.study.simulation.setting, self.trial)?;
+        let world =
+            World::draw(&self.study.simulation.setting, self.trial).map_err(Stopped::failed)?;
         let (trainer, eps) = match context.load::<WatchProgress>() {
-            Some(WatchProgress { training, eps }) => {
-                (Trainer::resume(learner, &world, self.trial, training), eps)
+            Some(WatchProgress { training, eps }) => (
+                Trainer::resume(learner, &world, self.trial, training).map_err(Stopped::failed)?,
+                eps,
+            ),
+            None => {
+                (Trainer::new(learner, &world, self.trial).map_err(Stopped::failed)?, Vec::new())
             }
-            None => (Trainer::new(learner, &world, self.trial), Vec::new()),
         };
         let done = trainer.epochs_done() as u64;
         context.advance(done * self.weight());
-        let mut watch = Watch::new(trainer, &world, self.study.criterion, eps);
+        let mut watch = Watch::new(trainer, self.study.criterion, eps);
         let found = loop {
             if let Some(found) = watch.epoch() {
                 break found;
@@ -132,6 +129,88 @@ impl ConvergenceTrial<'_> {
     fn weight(&self) -> u64 {
         let setting = &self.study.simulation.setting;
         (setting.alpha[0] * setting.n as f64).ceil() as u64
+    }
+}
+
+impl Experiment for ConvergenceStudy {
+    const NAME: &'static str = "convergence-time";
+    const SPREAD: Option<&'static str> = Some("alpha");
+
+    type Options = ConvergenceOptions;
+    type View = NoView;
+    type Material = ();
+    type Record = Convergence;
+    type Cell<'a> = ConvergenceTrial<'a>;
+    type Report = ConvergenceReport;
+
+    fn read(table: &Config) -> Result<Self, Error> {
+        Ok(Self::from_table(table)?)
+    }
+
+    fn prepare(cases: &[Self], _resources: &Resources) -> Result<Vec<()>, Error> {
+        Ok(vec![(); cases.len()])
+    }
+
+    fn cell<'a>(&'a self, _material: &'a (), trial: randomness::Trial) -> ConvergenceTrial<'a> {
+        ConvergenceTrial { study: self, trial }
+    }
+
+    fn to_json(&self) -> Value {
+        self.key()
+    }
+
+    fn report(run: Computed<'_, Self>, _view: &NoView) -> Result<ConvergenceReport, Error> {
+        let plan = &run.prepared.plan;
+        let trials = run.prepared.cases.iter().zip(run.cells.records.chunks(plan.seeds));
+        Ok(ConvergenceReport {
+            config: run.prepared.config(),
+            seeds: plan.seeds,
+            title: plan.title.clone(),
+            rows: trials.filter_map(|(study, records)| summarise(study, records)).collect(),
+            trials: run.cells.records.len(),
+            seconds: run.cells.seconds.iter().copied().sum(),
+        })
+    }
+}
+
+/// What is shown of convergence times.
+pub struct ConvergenceReport {
+    config: Value,
+    seeds: usize,
+    title: Option<String>,
+    rows: Vec<ConvergenceSummary>,
+    trials: usize,
+    seconds: Option<f64>,
+}
+
+impl ConvergenceReport {
+    fn not_converged(&self) -> usize {
+        self.rows.iter().map(|row| row.not_converged).sum()
+    }
+}
+
+impl Report for ConvergenceReport {
+    fn json(&self) -> Value {
+        let Self { config, seeds, rows, seconds, .. } = self;
+        json!({"config": config, "seeds": seeds, "rows": rows, "seconds": seconds})
+    }
+
+    fn tables(&self, _detail: Detail) -> Vec<Table> {
+        vec![table(&self.rows)]
+    }
+
+    fn figure(&self) -> Figure {
+        figure(&self.rows, self.title.as_deref())
+    }
+
+    fn notes(&self) -> Vec<Note> {
+        let (missing, all) = (self.not_converged(), self.trials);
+        let text = format!("{missing} of {all} trials reached the limit of --epochs first");
+        if missing > 0 { vec![Note { text, always: false }] } else { Vec::new() }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.not_converged() == 0
     }
 }
 

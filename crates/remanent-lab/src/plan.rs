@@ -21,7 +21,7 @@
 //!
 //! A scan, `key=values`, makes a case of every value; several scans make all combinations.
 //! `key.2` is the second entry of a list. A case may have a `quick` of its own, which lies over
-//! that of the file. What a file asks of the theory, `[[theory]]`, is no business of a plan.
+//! that of the file. A plan ignores `[[theory]]`, which lists questions to the theory.
 
 use std::collections::HashSet;
 
@@ -31,6 +31,7 @@ use toml::{Table, Value};
 
 use crate::config::{self, ConfigError};
 use crate::lists::{self, TooManyCases};
+use crate::options::{Kind, OptionInfo, whole_if_possible};
 use crate::values::{self, ValueError};
 
 /// Keys that belong to the plan and not to a case.
@@ -43,13 +44,13 @@ pub enum PlanError {
     /// A key or a file that cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A file for another command.
-    #[error("this is a configuration of the experiment '{there}'; run it with: {command}")]
+    /// A file for another experiment.
+    #[error("this is a configuration of the experiment '{there}', not of '{here}'")]
     OtherExperiment {
         /// What the file says.
         there: String,
-        /// The command that takes it.
-        command: &'static str,
+        /// What was asked for.
+        here: String,
     },
     /// A plan's own key with a wrong value.
     #[error("{key} = {value} cannot be used: it must be {expected}")]
@@ -72,7 +73,7 @@ pub enum PlanError {
         /// The key as given.
         key: String,
     },
-    /// A scan over what is no number.
+    /// A scan over values that the option does not take.
     #[error(transparent)]
     Scan(#[from] ValueError),
     /// One key in two scans.
@@ -98,6 +99,9 @@ pub enum PlanError {
         /// The keys.
         differs: String,
     },
+    /// Several cases of an experiment that takes one.
+    #[error("this experiment takes one case, and no --scan")]
+    OneCase,
     /// --quick without a table for it.
     #[error("--quick needs a configuration with a [quick] table, as those in figures/ have")]
     NoQuick,
@@ -152,14 +156,38 @@ pub struct Plan {
 
 /// One scanned key and its values.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scan {
+struct Scan {
     /// `gamma`, or `alpha.2`.
-    pub key: String,
-    /// The values.
-    pub values: Vec<f64>,
+    key: String,
+    values: Vec<Value>,
 }
 
 impl Scan {
+    /// Reads a scan. A text stands for a list, as on the command line.
+    fn read(key: &str, value: &Value, options: &[OptionInfo]) -> Result<Self, PlanError> {
+        let key = dotted(key, options);
+        let name = key.split_once('.').map_or(key.as_str(), |(name, _)| name);
+        let Some(info) = options.iter().find(|info| info.key == name) else {
+            let probe = Table::from_iter([(name.to_owned(), Value::Integer(0))]);
+            config::check_keys(&probe, &keys(options), "--scan")?;
+            return Err(PlanError::NoSuchEntry { key });
+        };
+        let is_number =
+            matches!(info.kind, Kind::Number | Kind::Count | Kind::Numbers | Kind::Counts);
+        let values = match value {
+            Value::String(text) => info
+                .kind
+                .parse_scan(text)
+                .map_err(|expected| ValueError::new(&key, value, expected))?,
+            value if is_number => {
+                values::as_list(&key, value)?.into_iter().map(whole_if_possible).collect()
+            }
+            Value::Array(list) => list.clone(),
+            value => vec![value.clone()],
+        };
+        Ok(Self { key, values })
+    }
+
     /// The name of the key, and the entry of its list.
     fn place(&self) -> (&str, Option<&str>) {
         match self.key.split_once('.') {
@@ -197,13 +225,19 @@ pub struct Layers {
     pub file: Table,
     /// Flags and assignments of the command line.
     pub flags: Table,
-    /// Scans of the command line.
-    pub scans: Vec<Scan>,
+    /// Scans of the command line: keys, and values as they are written.
+    pub scans: Vec<(String, Value)>,
     /// Whether the file's `quick` table is laid over it.
     pub quick: bool,
 }
 
 impl Plan {
+    /// One case, once.
+    pub fn of_one_case(table: Table) -> Self {
+        let case = Case { differs: Table::new(), table };
+        Self { title: None, seed: 1, seeds: 1, cases: vec![case], scanned: false }
+    }
+
     /// Seed and number of every trial of a case.
     pub fn trials(&self) -> impl Iterator<Item = Trial> + use<> {
         let seed = self.seed;
@@ -223,22 +257,19 @@ impl Plan {
         Ok(())
     }
 
-    /// Puts the layers together. `experiment` is what the command runs, `keys` what a case may set.
-    pub fn new(layers: Layers, experiment: &str, keys: &[&str]) -> Result<Self, PlanError> {
+    /// Puts the layers together. `experiment` is its name, `options` what a case may set.
+    pub fn new(
+        layers: Layers,
+        experiment: &str,
+        options: &[OptionInfo],
+    ) -> Result<Self, PlanError> {
+        let keys = &keys(options)[..];
         let known: Vec<&str> = PLAN_KEYS.iter().chain(keys).copied().collect();
         let mut base = layers.file;
         if let Some(there) = base.remove("experiment") {
             let there = there.as_str().unwrap_or_default().to_owned();
             if there != experiment {
-                let command = match there.as_str() {
-                    "simulate" => "remanent simulate --config FILE",
-                    "bound" => "remanent simulate bound --config FILE",
-                    "convergence-time" => "remanent simulate convergence-time --config FILE",
-                    "train" => "remanent train --config FILE",
-                    "theory" => "remanent reproduce FIGURE",
-                    _ => "simulate, bound, convergence-time, train and theory are known",
-                };
-                return Err(PlanError::OtherExperiment { there, command });
+                return Err(PlanError::OtherExperiment { there, here: experiment.to_owned() });
             }
         }
         config::check_keys(&base, &known, "the configuration")?;
@@ -252,12 +283,10 @@ impl Plan {
         config::check_keys(&quick, &settable, "[quick]")?;
         base.remove("theory");
         let listed = listed_cases(&mut base, keys)?;
-        let spelt = |mut scan: Scan| {
-            scan.key = dotted(&scan.key, keys);
-            scan
-        };
-        let given: Vec<Scan> = layers.scans.into_iter().map(spelt).collect();
-        let mut scans: Vec<Scan> = listed_scans(&mut base)?.into_iter().map(spelt).collect();
+        let read = |(key, value): &(String, Value)| Scan::read(key, value, options);
+        let given: Vec<Scan> = layers.scans.iter().map(read).collect::<Result<_, _>>()?;
+        let mut scans: Vec<Scan> =
+            listed_scans(&mut base)?.iter().map(read).collect::<Result<_, _>>()?;
         // A flag lies over the file's scan of the same key, and so does a scan of the command line.
         scans.retain(|scan| {
             !layers.flags.contains_key(scan.place().0)
@@ -296,7 +325,7 @@ impl Plan {
             })
             .collect();
         for scan in &scans {
-            cases = spread(cases, scan, keys)?;
+            cases = spread(cases, scan)?;
         }
         let mut seen = HashSet::new();
         if !cases.iter().all(|case| seen.insert(case.table.to_string())) {
@@ -332,18 +361,16 @@ fn listed_cases(file: &mut Table, keys: &[&str]) -> Result<Vec<(Table, Table)>, 
 }
 
 /// The scans of a file.
-fn listed_scans(file: &mut Table) -> Result<Vec<Scan>, PlanError> {
+fn listed_scans(file: &mut Table) -> Result<Vec<(String, Value)>, PlanError> {
     match file.remove("scan") {
         None => Ok(Vec::new()),
-        Some(Value::Table(scans)) => scans
-            .keys()
-            .map(|key| {
-                let values = values::list(&scans, key)?.unwrap_or_default();
-                Ok(Scan { key: key.clone(), values })
-            })
-            .collect(),
+        Some(Value::Table(scans)) => Ok(scans.into_iter().collect()),
         Some(value) => Err(wrong("scan", &value, "a table of keys and their values")),
     }
+}
+
+fn keys(options: &[OptionInfo]) -> Vec<&'static str> {
+    options.iter().map(|info| info.key).collect()
 }
 
 fn wrong(key: &'static str, value: &Value, expected: &str) -> PlanError {
@@ -352,7 +379,8 @@ fn wrong(key: &'static str, value: &Value, expected: &str) -> PlanError {
 
 /// `alpha2` and `r0_1`, as the theory calls them, for `alpha.2` and `r0.1`. A key that is known as it
 /// is stays so.
-fn dotted(key: &str, known: &[&str]) -> String {
+fn dotted(key: &str, options: &[OptionInfo]) -> String {
+    let known = keys(options);
     let name = key.trim_end_matches(|c: char| c.is_ascii_digit());
     let (entry, name) = (&key[name.len()..], name.strip_suffix('_').unwrap_or(name));
     if known.contains(&key) || entry.is_empty() || !known.contains(&name) {
@@ -376,20 +404,13 @@ fn whole(
 }
 
 /// Every case once for every value of the scan.
-fn spread(cases: Vec<Case>, scan: &Scan, known: &[&str]) -> Result<Vec<Case>, PlanError> {
+fn spread(cases: Vec<Case>, scan: &Scan) -> Result<Vec<Case>, PlanError> {
     let (name, entry) = scan.place();
-    let probe = Table::from_iter([(name.to_owned(), Value::Integer(0))]);
-    config::check_keys(&probe, known, "--scan")?;
     let missing = || PlanError::NoSuchEntry { key: scan.key.clone() };
     let mut spread = Vec::new();
     for case in cases {
-        for &value in &scan.values {
-            // Keys that count, like n, are whole numbers.
-            let value = if value.fract() == 0.0 && value.abs() < 1e15 {
-                Value::Integer(value as i64)
-            } else {
-                Value::Float(value)
-            };
+        for value in &scan.values {
+            let value = value.clone();
             let mut case = case.clone();
             match entry {
                 None => {
@@ -449,8 +470,24 @@ fn by_entries(table: &Table) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Options;
 
-    const KEYS: [&str; 4] = ["n", "alpha", "gamma", "learner"];
+    crate::options! {
+        struct Toy {
+            "Toy" {
+                /// Size
+                n: usize = 10,
+                /// Patterns
+                alpha: Vec<f64> = vec![1.0],
+                /// Factor
+                gamma: f64 = 1.0,
+                /// Overlap
+                r0: f64 = 0.0,
+                /// Learner
+                learner: String = "sgd".into(),
+            }
+        }
+    }
 
     fn plan(
         file: &str,
@@ -460,11 +497,11 @@ mod tests {
     ) -> Result<Plan, String> {
         let scans = scans
             .iter()
-            .map(|(key, values)| Scan { key: key.to_string(), values: values.to_vec() })
+            .map(|(key, values)| (key.to_string(), Value::from(values.to_vec())))
             .collect();
         let layers =
             Layers { file: file.parse().unwrap(), flags: flags.parse().unwrap(), scans, quick };
-        Plan::new(layers, "simulate", &KEYS).map_err(|e| e.to_string())
+        Plan::new(layers, "simulate", &Toy::list()).map_err(|e| e.to_string())
     }
 
     #[test]
@@ -526,7 +563,7 @@ mod tests {
 
     #[test]
     fn entries_of_lists_are_spelt_as_in_the_theory_too() {
-        let known = ["alpha", "r0", "n"];
+        let known = Toy::list();
         for (given, meant) in [
             ("alpha2", "alpha.2"),
             ("alpha.2", "alpha.2"),
@@ -582,7 +619,7 @@ mod tests {
         assert!(plan("lerner = 'sgd'", "", &[], false).unwrap_err().contains("'learner'"));
         assert!(plan("seeds = 0", "", &[], false).unwrap_err().contains("seeds = 0"));
         let other = plan("experiment = 'bound'", "", &[], false).unwrap_err();
-        assert!(other.contains("remanent simulate bound"), "{other}");
+        assert!(other.contains("the experiment 'bound', not of 'simulate'"), "{other}");
         assert!(plan("[[case]]\nseeds = 3", "", &[], false).is_err());
         assert!(plan("", "experiment = 'bound'", &[], false).is_err());
         assert!(plan("", "", &[("seed", &[1.0, 2.0])], false).is_err());

@@ -8,7 +8,7 @@
 //! TensorBoard has a time with every event. Here it is made of the step, so that the same results
 //! give the same bytes.
 
-use remanent_network::protobuf::Message;
+use remanent_formats::protobuf::Message;
 
 /// The first event of every file.
 const FILE_VERSION: &str = "brain.Event:2";

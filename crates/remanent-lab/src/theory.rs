@@ -7,17 +7,17 @@
 //!
 //! | `ask` | keys, besides `prior` and `branch` | answer |
 //! |---|---|---|
-//! | `single` | `alpha`, `beta` | a [`Point`] for each solution |
-//! | `constrained` | `alpha`, `beta`, `q_star` | the same with q_d held at q_⋆ |
-//! | `chain` | `alpha`, `beta`, `r0`, `gamma`, `q_star`, `scan` | a [`ChainPoint`] for each scanned value |
-//! | `branches` | `alpha` (an interval), `beta` | [`Branches`] |
-//! | `phase-diagram` | `beta` | [`PhaseDiagram`] |
-//! | `tune` | `alpha`, `beta`, `r0`, `gamma`, `objective` | [`Tuned`] |
+//! | `single` | `alpha`, `beta` | every [`Solution`](remanent_theory::solution::Solution) |
+//! | `constrained` | `alpha`, `beta`, `q_star` | the same with q_d held at q_⋆: [`Constrained`] |
+//! | `chain` | `alpha`, `beta`, `r0`, `gamma`, `q_star`, `scan` | a [`ScanPoint`](remanent_theory::scan::ScanPoint) for each scanned value |
+//! | `branches` | `alpha` (an interval), `beta` | [`Branches`](remanent_theory::branches::Branches) |
+//! | `phase-diagram` | `beta` | [`PhaseDiagram`](remanent_theory::phase::PhaseDiagram) |
+//! | `tune` | `alpha`, `beta`, `r0`, `gamma`, `objective` | [`Tuned`](remanent_theory::tune::Tuned) |
 //! | `monte-carlo` | `alpha`, `beta`, `draws`, `outer`, `repeats`, `seed`, `inner`, `settle` | [`MonteCarlo`](monte_carlo::MonteCarlo) |
 //!
 //! ```
 //! use remanent_lab::theory::{Query, QueryCell};
-//! use remanent_lab::{Cell, Context};
+//! use remanent_store::{Cell, Context};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let query = Query::from_table(&"ask = 'single'\nalpha = '0.5:1.5:0.5'\nbeta = 20".parse()?)?;
@@ -32,11 +32,15 @@
 mod answer;
 mod cell;
 pub mod monte_carlo;
+mod options;
 mod query;
+mod report;
 
-pub use answer::{
-    Answer, Branches, ChainPoint, Crossing, Fold, PhaseDiagram, PhaseRow, Place, Point,
-    RepliconZero, TaskPoint, TunePoint, Tuned,
-};
+pub use answer::{Answer, Constrained, known};
 pub use cell::QueryCell;
-pub use query::{ASKS, Query, QueryError, keys};
+pub use options::{
+    BranchesOptions, ChainOptions, ConstrainedOptions, PhaseDiagramOptions, Question,
+    SingleOptions, TasksOptions, TuneOptions, Wanted,
+};
+pub use query::{Query, QueryError};
+pub use report::TheoryReport;

@@ -34,7 +34,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-fn as_number(value: &Value) -> Option<f64> {
+pub(crate) fn as_number(value: &Value) -> Option<f64> {
     match value {
         Value::Float(x) => Some(*x),
         Value::Integer(x) => Some(*x as f64),
@@ -60,7 +60,7 @@ fn read<T>(
     convert(value).map(Some).ok_or_else(|| ValueError::new(key, value, expected))
 }
 
-fn each<T>(value: &Value, convert: impl Fn(&Value) -> Option<T>) -> Option<Vec<T>> {
+pub(crate) fn each<T>(value: &Value, convert: impl Fn(&Value) -> Option<T>) -> Option<Vec<T>> {
     match value {
         Value::Array(values) if !values.is_empty() => values.iter().map(convert).collect(),
         value => Some(vec![convert(value)?]),
@@ -85,13 +85,18 @@ pub fn list(table: &Table, key: &str) -> Result<Option<Vec<f64>>, ValueError> {
 
 /// What [`list`] reads, from a value that is at hand.
 pub fn as_list(key: &str, value: &Value) -> Result<Vec<f64>, ValueError> {
+    read_list(value).map_err(|expected| ValueError::new(key, value, expected))
+}
+
+/// A list of numbers; the error says what the value must be.
+pub(crate) fn read_list(value: &Value) -> Result<Vec<f64>, String> {
     const EXPECTED: &str = "a number, a list of numbers or a text like \"0.1:3:0.01\"";
     match value {
         Value::String(text) => match text.parse::<Values>() {
             Ok(values) => Ok(values.0),
-            Err(error) => Err(ValueError::new(key, value, format!("{EXPECTED}; {error}"))),
+            Err(error) => Err(format!("{EXPECTED}; {error}")),
         },
-        value => each(value, as_number).ok_or_else(|| ValueError::new(key, value, EXPECTED)),
+        value => each(value, as_number).ok_or_else(|| EXPECTED.to_owned()),
     }
 }
 

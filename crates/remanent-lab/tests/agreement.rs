@@ -1,8 +1,8 @@
 //! Theory against sampled ensembles and published simulations, at fixed seeds.
 
 use remanent_lab::simulation::{self, Simulation, TheoryChoice, Trial, TrialRecord};
-use remanent_lab::{Cell, Context};
 use remanent_perceptron::randomness;
+use remanent_store::{Cell, Context};
 
 fn run(text: &str, trials: u32) -> (Simulation, Vec<TrialRecord>) {
     let simulation = Simulation::from_table(&text.parse().unwrap()).unwrap();

@@ -23,12 +23,12 @@ use std::path::PathBuf;
 use remanent_data::sources::Cache;
 use remanent_lab::bound::{BoundStudy, BoundTrial};
 use remanent_lab::convergence::{ConvergenceStudy, ConvergenceTrial};
-use remanent_lab::sealed;
 use remanent_lab::simulation::{self, Simulation};
 use remanent_lab::theory::{Query, QueryCell};
 use remanent_lab::training::{self, Material, Training};
-use remanent_lab::{Cell, Context};
 use remanent_perceptron::randomness::Trial;
+use remanent_store::sealed;
+use remanent_store::{Cell, Context};
 use serde_json::{Value, json};
 
 const UPDATE: &str = "REMANENT_UPDATE_REVISIONS";

@@ -1,4 +1,4 @@
-//! Pseudo-arclength continuation: following a curve of solutions round its folds.
+//! Pseudo-arclength continuation: follows a curve of solutions around its folds.
 //!
 //! A curve is given by M − 1 equations in M unknowns (the last of which is
 //! usually a control parameter). A step predicts along the tangent and
@@ -24,7 +24,7 @@ pub struct Point<const M: usize> {
     pub jacobian: [[f64; M]; M],
 }
 
-/// How finely to trace, and how far.
+/// Step sizes and limits of a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct Tracer {
     /// Length of the first step.
@@ -36,7 +36,7 @@ pub struct Tracer {
     /// Residual to which every point is corrected.
     pub tolerance: f64,
     /// Largest angle between the tangents of neighbouring points, in radians.
-    pub max_turn: f64,
+    pub max_angle: f64,
     /// Largest number of points.
     pub max_points: usize,
 }
@@ -44,11 +44,11 @@ pub struct Tracer {
 /// Why a trace ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceEnd {
-    /// The caller said so.
+    /// The `stop` condition held.
     Stopped,
-    /// The number of points was used up.
+    /// The limit of points was reached.
     MaxPoints,
-    /// No step, however short, finds the next point.
+    /// No step down to the shortest finds the next point.
     Lost,
 }
 
@@ -124,7 +124,7 @@ impl<const M: usize> Recent<M> {
 }
 
 /// Corrects `predicted` onto the curve within the plane across `tangent`.
-/// Answers the point, the corrected Jacobian, and the number of evaluations.
+/// Returns the point, the corrected Jacobian, and the number of evaluations.
 fn correct<const M: usize>(
     f: Equations<M>,
     predicted: &[f64; M],
@@ -219,7 +219,7 @@ fn centre_tangents<const M: usize>(points: &mut [Point<M>]) {
 }
 
 impl Tracer {
-    /// Follows the curve from `start` until `stop` says so. The answer begins with `start`.
+    /// Follows the curve from `start` until `stop` holds. The first point is `start`.
     pub fn trace<const M: usize>(
         &self,
         f: Equations<M>,
@@ -249,18 +249,18 @@ impl Tracer {
                     let mut with_new = Recent { points: recent.points.clone() };
                     with_new.push(y);
                     let tangent = with_new.extrapolate(0.0, &across).1;
-                    let turn = dot(&tangent, &here.tangent).clamp(-1.0, 1.0).acos();
+                    let angle = dot(&tangent, &here.tangent).clamp(-1.0, 1.0).acos();
                     // The corrector moves across the curve only: tell its Jacobian of the bend.
                     broyden_update(&mut jacobian, &tangent, &[0.0; M]);
                     jacobian[M - 1] = tangent;
-                    (turn <= self.max_turn).then_some((
+                    (angle <= self.max_angle).then_some((
                         Point { y, tangent, jacobian },
                         evaluations,
-                        turn,
+                        angle,
                     ))
                 });
             match found {
-                Some((point, evaluations, turn)) => {
+                Some((point, evaluations, angle)) => {
                     recent.push(point.y);
                     points.push(point);
                     here = point;
@@ -268,11 +268,11 @@ impl Tracer {
                     if stop(&point) {
                         return (points, TraceEnd::Stopped);
                     }
-                    if evaluations <= 3 && turn < 0.25 * self.max_turn {
+                    if evaluations <= 3 && angle < 0.25 * self.max_angle {
                         step = (step * 2.5).min(self.max_step);
-                    } else if evaluations <= 4 && turn < 0.5 * self.max_turn {
+                    } else if evaluations <= 4 && angle < 0.5 * self.max_angle {
                         step = (step * 1.5).min(self.max_step);
-                    } else if evaluations > 6 || turn > 0.8 * self.max_turn {
+                    } else if evaluations > 6 || angle > 0.8 * self.max_angle {
                         step = (step * 0.7).max(self.min_step);
                     }
                 }
@@ -310,7 +310,7 @@ mod tests {
         max_step: 0.3,
         min_step: 1e-6,
         tolerance: 1e-12,
-        max_turn: 0.3,
+        max_angle: 0.3,
         max_points: 400,
     };
 

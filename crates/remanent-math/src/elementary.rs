@@ -1,14 +1,11 @@
 //! Elementary functions as straight-line arithmetic.
 //!
-//! The integrals of the theory call exp, ln and erfc millions of times. The
-//! standard library's versions are opaque calls that a compiler cannot
-//! vectorise; these have no branches, no tables and no fused multiply-add, so a
-//! loop over them vectorises on any instruction set **and gives the same bits on
-//! each of them**. Relative error is a few units in the last place (see the
-//! tests).
+//! Integrals over many nodes call exp, ln and erfc millions of times. The versions of the standard
+//! library are opaque calls that a compiler cannot vectorise. These have no branches, no tables and
+//! no fused multiply-add: a loop over them vectorises, and every platform and instruction set gives
+//! the same bits. The relative error is a few units in the last place (see the tests).
 //!
-//! Call them in a loop over an array, from a function that is compiled for
-//! several instruction sets (`multiversion`).
+//! Call them in a loop over an array, from a function in [`multiversioned!`](crate::multiversioned).
 
 /// Adding this to a small number rounds it to an integer held in the low bits.
 const ROUNDING_MAGIC: f64 = 6_755_399_441_055_744.0;
@@ -152,8 +149,8 @@ pub fn erfcx(a: f64) -> f64 {
 /// distribution function.
 #[derive(Clone, Copy, Debug)]
 pub struct LnCdf {
-    /// −y²/2 where y < 0, and next to nothing elsewhere. A caller that takes
-    /// differences of ln Φ at large −y combines these parts exactly.
+    /// −y²/2 where y < 0, and almost zero elsewhere. Differences of ln Φ at large −y keep their
+    /// accuracy when these parts are combined first.
     pub quadratic: f64,
     /// The slowly varying rest of ln Φ.
     pub rest: f64,

@@ -1,7 +1,7 @@
 //! Elementary functions in single precision, for training.
 //!
-//! As in [`crate::elementary`]: no branches, no tables, no fused multiply-add;
-//! a loop over them vectorises, and gives the same bits on every instruction set.
+//! As in [`crate::elementary`]: no branches, no tables, no fused multiply-add; a loop over them
+//! vectorises, and every platform and instruction set gives the same bits.
 
 /// Adding this to a small number rounds it to an integer held in the low bits.
 const ROUNDING_MAGIC: f32 = 12_582_912.0;
@@ -67,7 +67,7 @@ pub fn sin_cos_of_turns(turns: f32) -> (f32, f32) {
     let quadrant = shifted.to_bits();
     let odd = quadrant & 1 == 1;
     let (s, c) = if odd { (cos, sin) } else { (sin, cos) };
-    // The second and third quadrant turn the sine over, the first and second the cosine.
+    // The sine is negative in quadrants 2 and 3, the cosine in quadrants 1 and 2.
     let s = f32::from_bits(s.to_bits() ^ ((quadrant & 2) << 30));
     let c = f32::from_bits(c.to_bits() ^ (((quadrant.wrapping_add(1)) & 2) << 30));
     (s, c)

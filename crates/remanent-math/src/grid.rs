@@ -13,16 +13,14 @@
 //! the distance grows in proportion to |x − c_i|. Refining a grid means
 //! dividing `spacing` and `step` by the same factor.
 
-use multiversion::multiversion;
+use crate::{elementary, multiversioned};
 
-use crate::elementary;
-
-/// A place where the integrand varies on a scale of its own.
+/// A region where the integrand varies on a smaller scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cluster {
-    /// Where it is.
+    /// The centre.
     pub centre: f64,
-    /// How far it extends.
+    /// The extent.
     pub scale: f64,
     /// How many times denser than usual its nodes are: `step · scale / strength` apart.
     pub strength: f64,
@@ -37,7 +35,7 @@ pub struct Nodes {
     pub weights: Vec<f64>,
 }
 
-/// How the nodes of a grid are spread.
+/// The distribution of the nodes of a grid.
 #[derive(Clone, Copy, Debug)]
 pub struct Spread<'a> {
     /// Largest distance between nodes.
@@ -86,36 +84,37 @@ impl Spread<'_> {
     }
 }
 
-/// Newton's method for t(x_j) = first + j, all nodes at once. The guesses are
-/// within a fraction of a step, and t is smooth on the scale of a step, so a
-/// fixed number of iterations reaches rounding.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn refine(
-    spacing: f64,
-    step: f64,
-    clusters: &[Cluster],
-    first: f64,
-    x: &mut [f64],
-    weights: &mut [f64],
-) {
-    let mut t = vec![0.0; x.len()];
-    for _ in 0..5 {
-        for i in 0..x.len() {
-            t[i] = x[i] / spacing - (first + i as f64);
-            weights[i] = 1.0 / spacing;
-        }
-        for c in clusters {
-            let (inverse_scale, inverse_step) = (1.0 / c.scale, c.strength / step);
+multiversioned! {
+    /// Newton's method for t(x_j) = first + j, all nodes at once. The guesses are
+    /// within a fraction of a step, and t is smooth on the scale of a step, so a
+    /// fixed number of iterations reaches rounding.
+    fn refine(
+        spacing: f64,
+        step: f64,
+        clusters: &[Cluster],
+        first: f64,
+        x: &mut [f64],
+        weights: &mut [f64],
+    ) {
+        let mut t = vec![0.0; x.len()];
+        for _ in 0..5 {
             for i in 0..x.len() {
-                let u = (x[i] - c.centre) * inverse_scale;
-                let root = (u * u + 1.0).sqrt();
-                t[i] += elementary::ln(u.abs() + root).copysign(u) * inverse_step;
-                weights[i] += inverse_step * inverse_scale / root;
+                t[i] = x[i] / spacing - (first + i as f64);
+                weights[i] = 1.0 / spacing;
             }
-        }
-        for i in 0..x.len() {
-            weights[i] = 1.0 / weights[i];
-            x[i] -= t[i] * weights[i];
+            for c in clusters {
+                let (inverse_scale, inverse_step) = (1.0 / c.scale, c.strength / step);
+                for i in 0..x.len() {
+                    let u = (x[i] - c.centre) * inverse_scale;
+                    let root = (u * u + 1.0).sqrt();
+                    t[i] += elementary::ln(u.abs() + root).copysign(u) * inverse_step;
+                    weights[i] += inverse_step * inverse_scale / root;
+                }
+            }
+            for i in 0..x.len() {
+                weights[i] = 1.0 / weights[i];
+                x[i] -= t[i] * weights[i];
+            }
         }
     }
 }

@@ -1,6 +1,5 @@
-//! Newton's method for a few unknowns, with a Jacobian that is kept and
-//! corrected (Broyden) as long as it serves, and taken anew by differences
-//! when it does not.
+//! Newton's method for a few unknowns. The Jacobian is kept and updated (Broyden) while the residual
+//! falls, and recomputed by finite differences when it stalls.
 
 use crate::linear::{axpy, broyden_update, max_norm, solve};
 
@@ -9,7 +8,7 @@ use crate::linear::{axpy, broyden_update, max_norm, solve};
 pub struct Newton {
     /// The residual at which to stop, in the maximum norm.
     pub tolerance: f64,
-    /// The residual that still counts as converged when rounding allows no better.
+    /// The residual that counts as converged when rounding prevents a smaller one.
     pub acceptable: f64,
     /// Largest number of steps.
     pub max_iterations: usize,
@@ -34,11 +33,11 @@ impl Default for Newton {
 /// Why the iteration ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The residual is at or below what was asked, or at its floor of rounding.
+    /// The residual is at or below the tolerance, or limited by rounding.
     Converged,
-    /// The number of steps was used up.
+    /// The limit of steps was reached.
     MaxIterations,
-    /// No step from here stays where the equations are defined.
+    /// No step stays in the domain of the equations.
     LeftDomain,
 }
 
@@ -56,8 +55,8 @@ pub struct Root<const N: usize> {
 }
 
 impl Newton {
-    /// Solves `f(x) = 0` from `x`. `f` answers `None` outside its domain.
-    /// Without a `jacobian` one is taken by differences.
+    /// Solves `f(x) = 0` from `x`. `f` returns `None` outside its domain. Without a `jacobian`, one is
+    /// computed by finite differences.
     pub fn solve<const N: usize>(
         &self,
         f: &mut dyn FnMut(&[f64; N]) -> Option<[f64; N]>,
@@ -79,20 +78,9 @@ impl Newton {
             if norm <= self.tolerance {
                 return ended(x, norm, j, Outcome::Converged);
             }
-            let improved = solve(j, r).and_then(|s| {
-                let mut factor = -(self.max_step / max_norm(&s)).min(1.0);
-                (0..6)
-                    .find_map(|_| {
-                        let candidate = axpy(&x, factor, &s);
-                        let found = f(&candidate)
-                            .map(|rc| (candidate, rc, max_norm(&rc)))
-                            .filter(|(.., n)| *n < 0.95 * norm);
-                        factor *= 0.35;
-                        // A stale Jacobian is not worth searching along.
-                        if found.is_none() && !fresh { Some(None) } else { found.map(Some) }
-                    })
-                    .flatten()
-            });
+            // Along a Jacobian taken here it pays to shorten the step; along an old one it does not.
+            let trials = if fresh { 6 } else { 1 };
+            let improved = solve(j, r).and_then(|step| self.improve(f, &x, &step, norm, trials));
             match improved {
                 Some((xc, rc, nc)) => {
                     let step = axpy(&xc, -1.0, &x);
@@ -124,6 +112,30 @@ impl Newton {
         let outcome =
             if norm <= self.acceptable { Outcome::Converged } else { Outcome::MaxIterations };
         ended(x, norm, j, outcome)
+    }
+
+    /// The first of up to `trials` ever shorter steps against `step` that makes the residual
+    /// smaller than 0.95 `norm`: where it leads, the residuals there and their norm.
+    fn improve<const N: usize>(
+        &self,
+        f: &mut dyn FnMut(&[f64; N]) -> Option<[f64; N]>,
+        x: &[f64; N],
+        step: &[f64; N],
+        norm: f64,
+        trials: usize,
+    ) -> Option<([f64; N], [f64; N], f64)> {
+        let mut factor = -(self.max_step / max_norm(step)).min(1.0);
+        for _ in 0..trials {
+            let candidate = axpy(x, factor, step);
+            if let Some(r) = f(&candidate) {
+                let reached = max_norm(&r);
+                if reached < 0.95 * norm {
+                    return Some((candidate, r, reached));
+                }
+            }
+            factor *= 0.35;
+        }
+        None
     }
 }
 

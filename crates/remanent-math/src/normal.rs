@@ -1,9 +1,8 @@
-//! The standard normal distribution where it is usually computed badly.
+//! The standard normal distribution, accurate far into its tails.
 //!
-//! φ/(H + 1e-10), the form found in published scripts, is 618 instead of 5.8
-//! at argument 5.6 in single precision, and 0 beyond 7. Everything here is
-//! built on erfcx and holds its relative accuracy at arguments of ±40 and far
-//! beyond. Notation: H(x) = erfc(x/√2)/2 = Φ(−x).
+//! The form φ/(H + 1e-10) of published scripts gives 618 instead of 5.8 at argument 5.6 in single
+//! precision, and 0 beyond 7. The functions here are based on erfcx and keep their relative accuracy
+//! at arguments of ±40 and beyond. Notation: H(x) = erfc(x/√2)/2 = Φ(−x).
 
 use crate::elementary;
 

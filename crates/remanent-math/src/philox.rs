@@ -2,13 +2,10 @@
 //!
 //! Philox4x32-10 (Salmon, Moraes, Dror and Shaw, *Parallel random numbers: as
 //! easy as 1, 2, 3*, SC11) is a function from a key and a counter to 128
-//! random bits. A number is named by (seed, purpose, trial, step, index) and
-//! does not depend on how many were drawn before it, in what order, or on
-//! which thread. There is no generator state.
+//! random bits. A number is addressed by (seed, purpose, trial, step, index) and does not depend on
+//! the number, order or thread of other draws. There is no generator state.
 
-use multiversion::multiversion;
-
-use crate::elementary32;
+use crate::{elementary32, multiversioned};
 
 const MULTIPLIERS: [u64; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const KEY_STEPS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
@@ -42,7 +39,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Names a stream. `purpose` keeps apart what different parts of a program draw.
+    /// A stream. `purpose` separates the draws of different parts of a program.
     pub fn new(seed: u64, purpose: u32, trial: u32, step: u32) -> Self {
         Self { key: [seed as u32, (seed >> 32) as u32], purpose, trial, step }
     }
@@ -64,8 +61,7 @@ impl Stream {
         crate::normal::quantile(self.uniform(index))
     }
 
-    /// Shuffles `items`, the number at `index` choosing what comes to that place
-    /// (Fisher and Yates).
+    /// Shuffles `items` (Fisher–Yates); the number at an index selects the item for that position.
     pub fn shuffle<T>(&self, items: &mut [T]) {
         for first in (0..items.len()).step_by(LANES).rev() {
             let (high, low) = self.wide_bits(first as u32);
@@ -77,15 +73,15 @@ impl Stream {
         }
     }
 
-    /// Fills a slice with standard normal numbers in single precision: much cheaper than
-    /// [`normal`](Self::normal) one by one, and other numbers. They are made in groups of 64, of
-    /// which the last may be used in part; `group` is the number of the first.
+    /// Fills a slice with standard normal numbers in single precision. Much faster than
+    /// [`normal`](Self::normal), and a different sequence. Numbers are generated in groups of 64, of
+    /// which the last may be used in part; `group` is the index of the first group.
     pub fn fill_normals(&self, group: u32, out: &mut [f32]) {
         let rest = [self.step, self.trial, self.purpose];
         normals_in_groups(group, rest, self.key, out);
     }
 
-    /// How many groups [`fill_normals`](Self::fill_normals) uses for so many numbers.
+    /// Number of groups that [`fill_normals`](Self::fill_normals) uses for `count` numbers.
     pub fn groups(count: usize) -> u32 {
         count.div_ceil(GROUP) as u32
     }
@@ -96,44 +92,46 @@ impl Stream {
     }
 }
 
-/// Blocks that are computed together.
+/// Blocks computed together.
 const LANES: usize = 16;
 
-/// The first two words of [`philox4x32`] at 16 counters that differ in their first word.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn sixteen_blocks(first: u32, rest: [u32; 3], key: [u32; 2]) -> ([u32; LANES], [u32; LANES]) {
-    let (mut high, mut low) = ([0; LANES], [0; LANES]);
-    for lane in 0..LANES {
-        let counter = [first.wrapping_add(lane as u32), rest[0], rest[1], rest[2]];
-        [high[lane], low[lane], ..] = philox4x32(counter, key);
+multiversioned! {
+    /// The first two words of [`philox4x32`] at 16 counters that differ in their first word.
+    fn sixteen_blocks(first: u32, rest: [u32; 3], key: [u32; 2]) -> ([u32; LANES], [u32; LANES]) {
+        let (mut high, mut low) = ([0; LANES], [0; LANES]);
+        for lane in 0..LANES {
+            let counter = [first.wrapping_add(lane as u32), rest[0], rest[1], rest[2]];
+            [high[lane], low[lane], ..] = philox4x32(counter, key);
+        }
+        (high, low)
     }
-    (high, low)
 }
 
 /// Numbers that are made together by [`Stream::fill_normals`].
 const GROUP: usize = 4 * LANES;
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn normals_in_groups(group: u32, rest: [u32; 3], key: [u32; 2], out: &mut [f32]) {
-    for (g, chunk) in out.chunks_mut(GROUP).enumerate() {
-        let first = group.wrapping_add(g as u32).wrapping_mul(LANES as u32);
-        let mut normals = [[0.0_f32; LANES]; 4];
-        let mut words = [[0_u32; LANES]; 4];
-        for lane in 0..LANES {
-            let counter = [first.wrapping_add(lane as u32), rest[0], rest[1], rest[2]];
-            let block = philox4x32(counter, key);
-            for (word, value) in words.iter_mut().zip(block) {
-                word[lane] = value;
-            }
-        }
-        for pair in [0, 2] {
+multiversioned! {
+    fn normals_in_groups(group: u32, rest: [u32; 3], key: [u32; 2], out: &mut [f32]) {
+        for (g, chunk) in out.chunks_mut(GROUP).enumerate() {
+            let first = group.wrapping_add(g as u32).wrapping_mul(LANES as u32);
+            let mut normals = [[0.0_f32; LANES]; 4];
+            let mut words = [[0_u32; LANES]; 4];
             for lane in 0..LANES {
-                let (a, b) = box_muller(words[pair][lane], words[pair + 1][lane]);
-                normals[pair][lane] = a;
-                normals[pair + 1][lane] = b;
+                let counter = [first.wrapping_add(lane as u32), rest[0], rest[1], rest[2]];
+                let block = philox4x32(counter, key);
+                for (word, value) in words.iter_mut().zip(block) {
+                    word[lane] = value;
+                }
             }
+            for pair in [0, 2] {
+                for lane in 0..LANES {
+                    let (a, b) = box_muller(words[pair][lane], words[pair + 1][lane]);
+                    normals[pair][lane] = a;
+                    normals[pair + 1][lane] = b;
+                }
+            }
+            chunk.copy_from_slice(&normals.as_flattened()[..chunk.len()]);
         }
-        chunk.copy_from_slice(&normals.as_flattened()[..chunk.len()]);
     }
 }
 
@@ -141,7 +139,7 @@ fn normals_in_groups(group: u32, rest: [u32; 3], key: [u32; 2], out: &mut [f32])
 #[inline(always)]
 fn box_muller(a: u32, b: u32) -> (f32, f32) {
     const UNIT: f32 = 1.0 / 4_294_967_296.0;
-    // Rounded to 24 bits, but fine near zero, where the large numbers come from.
+    // Rounded to 24 bits, but with full resolution near zero, which gives the large numbers.
     let uniform = (a as f32 + 0.5) * UNIT;
     let radius = (-2.0 * elementary32::ln(uniform)).max(0.0).sqrt();
     let (sin, cos) = elementary32::sin_cos_of_turns(b as i32 as f32 * UNIT);

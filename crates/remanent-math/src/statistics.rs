@@ -1,4 +1,4 @@
-//! Means over trials, and what a Markov chain's samples are worth.
+//! Means over trials, and convergence diagnostics of Markov chains.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub struct Summary {
     pub min: f64,
     /// The largest value.
     pub max: f64,
-    /// How many values.
+    /// Number of values.
     pub count: usize,
 }
 
@@ -35,7 +35,7 @@ impl Summary {
     }
 }
 
-/// Stands for "larger than anything that matters"; unlike infinity it can be written as JSON.
+/// A finite stand-in for infinity, which JSON cannot represent.
 const BEYOND: f64 = 1e6;
 
 /// How well several chains have sampled one quantity.
@@ -50,13 +50,13 @@ pub struct Mixing {
 }
 
 impl Mixing {
-    /// Judges the traces of one quantity, one a chain, all of the same length.
+    /// Diagnoses the traces of one quantity, one for each chain, all of the same length.
     ///
     /// The autocorrelation is averaged over chains as in Gelman et al., *Bayesian
     /// Data Analysis* (3rd ed., 11.5): chains that disagree count as correlated. It is summed by Geyer's
     /// rule (Stat. Sci. 7, 473 (1992)): pairs of lags, while their sum is positive, made monotone.
-    /// R̂ is that of the split chains. A quantity that never moves is sampled perfectly
-    /// if all chains agree on it, and not at all if they do not.
+    /// R̂ is that of the split chains. A constant quantity counts as perfectly sampled if all chains
+    /// agree, and as not sampled otherwise.
     pub fn of(traces: &[&[f64]]) -> Self {
         let length = traces.iter().map(|t| t.len()).min().unwrap_or(0);
         let samples = (length * traces.len()) as f64;

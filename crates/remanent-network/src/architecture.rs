@@ -1,40 +1,39 @@
-//! What a network computes, whatever its weights and whoever trained it.
+//! The function that a network computes.
 //!
-//! Layer l takes h^l, N_l numbers, to the preactivations
-//! z_j = N_l^{-1/2} Σ_i w_ij h_i with w_ij = ±1. Hidden layers normalise z (or
-//! not) and apply the activation; the last layer's z, times one positive
-//! number, are the logits. There are no biases.
+//! Layer l maps h^l, N_l numbers, to the preactivations
+//! z_j = N_l^{-1/2} Σ_i w_ij h_i with w_ij = ±1. Hidden layers optionally normalise z and apply the
+//! activation; the last layer's z, times a positive factor, are the logits. There are no biases.
 
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{ParameterError, within};
 
-/// Added to a variance before its root is divided by.
+/// Added to a variance before the division by its square root.
 pub const NORMALISATION_EPSILON: f32 = 1e-5;
 
-/// What a hidden neuron does with its preactivation.
+/// Activation of hidden neurons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Activation {
-    /// max(0, z), the paper's.
+    /// max(0, z), as in the paper.
     #[default]
     Relu,
-    /// ±1; +1 at zero. Its derivative is taken to be 1 where |z| ≤ 1 and 0 elsewhere.
+    /// ±1; +1 at zero. The straight-through derivative is 1 where |z| ≤ 1 and 0 elsewhere.
     Sign,
 }
 
-/// What is done to the preactivations before the activation.
+/// Normalisation of preactivations before the activation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Normalisation {
-    /// Nothing, the paper's.
+    /// None, as in the paper.
     #[default]
     None,
-    /// Hidden layers: z less its mean over the neurons of the layer, over its standard deviation
-    /// there. Every image is treated alone.
+    /// Hidden layers: z minus its mean over the neurons of the layer, divided by its standard
+    /// deviation. Each image is normalised on its own.
     Layer,
-    /// All layers: each neuron's z less its mean over the batch, over its standard deviation there,
-    /// times a learned gain, plus a learned shift. Tests use running averages.
+    /// All layers: each neuron's z minus its mean over the batch, divided by its standard deviation,
+    /// times a learned gain, plus a learned shift. Prediction uses running averages.
     Batch,
 }
 
@@ -50,15 +49,14 @@ pub struct Architecture {
 }
 
 impl Architecture {
-    /// The largest width that is accepted: a layer of 2^16 by 2^16 weights would need 16 GiB a
-    /// number.
+    /// The largest width: a layer of 2^16 × 2^16 weights needs 16 GiB for each number per weight.
     pub const WIDEST: usize = 1 << 16;
 
-    /// Fails unless there are at least two widths, all possible.
+    /// Fails unless there are at least two widths, all in range.
     pub fn check(&self) -> Result<(), ParameterError> {
         if self.widths.len() < 2 {
             let text = "a network needs at least two widths: pixels and classes";
-            return Err(ParameterError::Other(text.into()));
+            return Err(ParameterError::invalid(text));
         }
         for &width in &self.widths {
             let ok = (1..=Self::WIDEST).contains(&width);
@@ -69,17 +67,17 @@ impl Architecture {
 
     /// N_0, the number of pixels.
     pub fn inputs(&self) -> usize {
-        self.widths[0]
+        self.widths.first().copied().unwrap_or(0)
     }
 
     /// The number of classes.
     pub fn outputs(&self) -> usize {
-        self.widths[self.widths.len() - 1]
+        self.widths.last().copied().unwrap_or(0)
     }
 
     /// Number of layers of weights.
     pub fn layers(&self) -> usize {
-        self.widths.len() - 1
+        self.widths.len().saturating_sub(1)
     }
 
     /// Upstream and downstream width of every layer of weights.

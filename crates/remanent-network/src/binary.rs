@@ -1,10 +1,9 @@
-//! Trained networks whose weights are one bit each: to keep, to use and to give away.
+//! Packed networks: one bit for each weight.
 //!
-//! What is computed is said in [`crate::architecture`], with weights that are exactly ±1. A network
-//! of 784, 512, 512 and 10 neurons takes 84 kB, and its logits are computed straight from the bits
-//! ([`Workspace`] holds what is needed on the way). [`BinaryNetwork::write`] and
-//! [`BinaryNetwork::read`] keep it in a file ([`format`](mod@format) says how it looks); [`onnx`] and
-//! [`npz`] make files for other programs.
+//! The function is that of [`crate::architecture`], with weights of exactly ±1. A network of 784, 512,
+//! 512 and 10 neurons takes 84 kB, and its logits are computed directly from the bits, with the
+//! buffers of a [`Workspace`]. [`BinaryNetwork::write`] and [`BinaryNetwork::read`] use the file
+//! format described in [`format`](mod@format); [`onnx`] and [`npz`] export to other programs.
 
 mod bits;
 mod convert;
@@ -21,15 +20,17 @@ use crate::architecture::{Architecture, Normalisation};
 use crate::parameters::ParameterError;
 use bits::Bits;
 
-pub use forward::{Workspace, softmax};
+pub use crate::softmax::softmax;
+pub use forward::Workspace;
 
-/// What cannot be made a network of.
+/// Why a network cannot be built.
 #[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
 pub enum NetworkError {
-    /// The widths are impossible.
+    /// The architecture is invalid.
     #[error(transparent)]
     Architecture(#[from] ParameterError),
-    /// The number of layers is not that of the widths.
+    /// The number of layers does not match the widths.
     #[error("there are weights of {found} layers: the widths {widths:?} need {}", widths.len() - 1)]
     Layers {
         /// Number of layers that were given.
@@ -37,7 +38,7 @@ pub enum NetworkError {
         /// The widths of the network.
         widths: Vec<usize>,
     },
-    /// A layer has another number of weights than its widths say.
+    /// The number of weights of a layer does not match its widths.
     #[error("layer {layer} has {found} weights: {inputs} inputs and {outputs} outputs need {}", inputs * outputs)]
     Weights {
         /// Which layer, from 0.
@@ -49,8 +50,8 @@ pub enum NetworkError {
         /// Its downstream width.
         outputs: usize,
     },
-    /// A weight has no sign.
-    #[error("the weight from {input} to {output} in layer {layer} is not a number and has no sign")]
+    /// A weight is NaN.
+    #[error("the weight from {input} to {output} in layer {layer} is NaN and has no sign")]
     NotANumber {
         /// Which layer, from 0.
         layer: usize,
@@ -59,20 +60,20 @@ pub enum NetworkError {
         /// The downstream neuron.
         output: usize,
     },
-    /// Scales and shifts are missing, or there are some that nothing uses.
+    /// Scales and shifts are given for the wrong number of layers.
     #[error(
-        "scales and shifts are there for {found} layers: {normalisation:?} normalisation needs \
+        "scales and shifts are given for {found} layers: {normalisation:?} normalisation needs \
          them for {wanted}"
     )]
     Affine {
-        /// Number of layers that have them.
+        /// Number of layers given.
         found: usize,
-        /// Number of layers that must have them.
+        /// Number of layers needed.
         wanted: usize,
-        /// What asks for them.
+        /// The normalisation.
         normalisation: Normalisation,
     },
-    /// A layer has another number of scales or shifts than neurons.
+    /// A layer has the wrong number of scales or shifts.
     #[error(
         "layer {layer} has {scales} scales and {shifts} shifts: its {outputs} neurons need one each"
     )]
@@ -86,7 +87,7 @@ pub enum NetworkError {
         /// Number of neurons.
         outputs: usize,
     },
-    /// A scale or a shift that makes no sense.
+    /// A scale or a shift is not finite.
     #[error("{value} is among the scales and shifts of layer {layer}: all must be finite")]
     AffineValue {
         /// Which layer, from 0.
@@ -94,12 +95,12 @@ pub enum NetworkError {
         /// The first such number.
         value: f32,
     },
-    /// The factor of the logits makes no sense.
+    /// The factor of the logits is not positive and finite.
     #[error("output_scale = {0} is out of range: it must be positive and finite")]
     OutputScale(f32),
 }
 
-/// What batch normalisation does at test time: z ← z · scale + shift, neuron by neuron.
+/// Batch normalisation in prediction: z ← z · scale + shift for each neuron.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Affine {
     /// One for each neuron of the layer.
@@ -119,8 +120,8 @@ pub struct BinaryNetwork {
 }
 
 impl BinaryNetwork {
-    /// The network of the signs of some numbers: in every layer inputs × outputs of them, row by
-    /// row. The sign of zero is +1.
+    /// The network whose weights are the signs of these numbers: inputs × outputs for each layer, row
+    /// by row. The sign of zero is +1.
     ///
     /// `affine` has an entry for every layer with batch normalisation, and none without. The logits
     /// are `output_scale` times what the last layer gives.
@@ -152,7 +153,7 @@ impl BinaryNetwork {
         Self::from_bits(architecture, packed?, affine, output_scale)
     }
 
-    /// The widths have been checked, and the bits are theirs.
+    /// Expects a checked architecture and bits of its widths.
     fn from_bits(
         architecture: Architecture,
         layers: Vec<Bits>,
@@ -186,7 +187,7 @@ impl BinaryNetwork {
         &self.architecture
     }
 
-    /// What a layer does to its preactivations besides; none without batch normalisation.
+    /// Scales and shifts of a layer; none without batch normalisation.
     ///
     /// # Panics
     ///
@@ -219,7 +220,7 @@ impl BinaryNetwork {
         self.layers[layer].iter().map(sign).collect()
     }
 
-    /// The weights of a layer in the smallest type that other programs have for them.
+    /// The weights of a layer as int8, for export.
     fn small_signs(&self, layer: usize) -> impl Iterator<Item = i8> {
         self.layers[layer].iter().map(|positive| if positive { 1 } else { -1 })
     }

@@ -1,4 +1,4 @@
-//! A course that is interrupted, as arrays: at most five numbers a weight.
+//! Checkpoints of a course: at most five numbers for each weight.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::model::{put_network, take_network};
 use crate::tensors::{Arrays, TensorError, Tensors};
 use crate::trainer::Memory;
 
-/// What is not an array.
+/// The state besides arrays.
 #[derive(Serialize, Deserialize)]
 struct State {
     position: Position,
@@ -19,7 +19,7 @@ struct State {
 }
 
 impl Course<'_> {
-    /// Everything that the rest of the course depends on.
+    /// The state of the course.
     pub fn save(&self) -> (Value, Arrays<'_>) {
         let trainer = &self.trainer;
         let mut arrays = Arrays::default();
@@ -44,7 +44,7 @@ impl Course<'_> {
         (state, arrays)
     }
 
-    /// Continues from what [`save`](Self::save) gave, on a course with the same parameters.
+    /// Restores a state from [`save`](Self::save) of a course with the same parameters.
     pub fn restore(&mut self, state: &Value, mut tensors: Tensors) -> Result<(), TensorError> {
         let state: State =
             State::deserialize(state).map_err(|e| TensorError::Content(e.to_string()))?;
@@ -69,7 +69,7 @@ impl Course<'_> {
         self.trainer.steps = state.steps;
         self.position = state.position;
         self.epoch_loss = state.epoch_loss;
-        // That of another epoch may be as long.
+        // The order of another epoch can have the same length.
         self.order.clear();
         Ok(())
     }

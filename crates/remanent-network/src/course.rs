@@ -1,8 +1,7 @@
-//! A learner's way through a stream of tasks, step by step.
+//! Training on a stream of tasks, step by step.
 //!
-//! Where it stands is three numbers, and everything random is addressed by
-//! seed, trial, epoch and step; so a course that is taken up again from what
-//! was saved goes on as if it had never stopped.
+//! The position in a course is three numbers, and random numbers are addressed by seed, trial, epoch
+//! and step. So a course restored from a checkpoint continues bit for bit.
 
 use remanent_data::dataset::View;
 use remanent_math::philox::Stream;
@@ -10,53 +9,91 @@ use serde::{Deserialize, Serialize};
 
 use crate::learner::{Learner, Parameters};
 use crate::network::Network;
+use crate::parameters::{ParameterError, list_of, nth};
 use crate::pass::normal_noise;
 use crate::purposes;
 use crate::trainer::{Diverged, Moment, Trainer};
 
-/// Where in a course a learner stands.
+/// The position in a course.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// The phase: a task, or all of them for `joint`.
     pub phase: usize,
-    /// Epochs of the phase that are done.
+    /// Epochs of the phase completed.
     pub epoch: usize,
-    /// Batches of the epoch that are done.
+    /// Batches of the epoch completed.
     pub batch: usize,
 }
 
-/// What a call of [`Course::advance`] came to.
+/// The outcome of [`Course::advance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A step was made.
     Step,
     /// A step was made, the last of an epoch.
     Epoch,
-    /// A step was made, the last of a phase. The learner is told of it by the next call.
+    /// A step was made, the last of a phase. The next call ends the task for the learner.
     Phase,
-    /// There was nothing left to do.
+    /// All phases are completed.
     End,
 }
 
-/// A learner on its way through a stream.
+/// What a [`Course`] trains on, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct CourseSpec<'a, 'v> {
+    /// Network and learner.
+    pub parameters: &'a Parameters,
+    /// The training images of each task.
+    pub tasks: &'a [View<'v>],
+    /// Epochs: one value for all tasks, or one for each (one in all for `joint`).
+    pub epochs: &'a [usize],
+    /// Number of classes.
+    pub classes: usize,
+    /// The seed.
+    pub seed: u64,
+    /// The number of the trial with this seed.
+    pub trial: u32,
+}
+
+impl CourseSpec<'_, '_> {
+    fn check(&self) -> Result<(), ParameterError> {
+        let Some(first) = self.tasks.first() else {
+            return Err(ParameterError::invalid("a course needs at least one task"));
+        };
+        let phases = if self.parameters.learner == Learner::Joint { 1 } else { self.tasks.len() };
+        list_of("epochs", self.epochs.len(), phases, phases)?;
+        for view in self.tasks {
+            let fits = |i| usize::from(view.label_in_task(i)) < self.classes;
+            if view.is_empty() || view.inputs() != first.inputs() || !(0..view.len()).all(fits) {
+                return Err(ParameterError::Invalid(format!(
+                    "every task needs images of {} pixels with labels below {}",
+                    first.inputs(),
+                    self.classes
+                )));
+            }
+        }
+        let epochs = (0..phases).map(|phase| nth(self.epochs, phase)).sum();
+        self.parameters.check(phases, epochs)
+    }
+}
+
+/// A learner that is trained on a stream of tasks.
 pub struct Course<'a> {
     parameters: Parameters,
     phases: Vec<Phase<'a>>,
     seed: u64,
     trial: u32,
-    /// The network and what its learner remembers.
-    pub trainer: Trainer,
-    /// Where it stands.
-    pub position: Position,
-    /// Loss a training image of the epoch under way: sum and count.
-    pub epoch_loss: (f64, u64),
-    /// Order of the images in the epoch under way; empty if it is still to be drawn.
+    pub(crate) trainer: Trainer,
+    pub(crate) position: Position,
+    /// Sum and count of the losses of the current epoch.
+    pub(crate) epoch_loss: (f64, u64),
+    /// Order of the images in the current epoch; empty if not drawn yet.
     pub(crate) order: Vec<u32>,
     images: Vec<f32>,
     labels: Vec<u8>,
 }
 
-/// Images that are learned together.
+/// Images learned together.
 struct Phase<'a> {
     /// One task, or all.
     views: Vec<View<'a>>,
@@ -70,16 +107,15 @@ impl Phase<'_> {
 }
 
 impl<'a> Course<'a> {
-    /// Nothing learned yet. `epochs` has one value for each task, or one for all.
-    pub fn new(
-        parameters: &Parameters,
-        views: &[View<'a>],
-        epochs: &[usize],
-        classes: usize,
-        seed: u64,
-        trial: u32,
-    ) -> Self {
-        let epochs_of = |task: usize| epochs[task.min(epochs.len() - 1)];
+    /// Starts a course.
+    ///
+    /// # Errors
+    ///
+    /// If a parameter is out of range, or images, labels and epochs do not match.
+    pub fn new(spec: CourseSpec<'_, 'a>) -> Result<Self, ParameterError> {
+        spec.check()?;
+        let CourseSpec { parameters, tasks: views, epochs, classes, seed, trial } = spec;
+        let epochs_of = |task: usize| nth(epochs, task);
         let phases = if parameters.learner == Learner::Joint {
             vec![Phase { views: views.to_vec(), epochs: epochs_of(0) }]
         } else {
@@ -89,19 +125,45 @@ impl<'a> Course<'a> {
         };
         let architecture = parameters.architecture(views[0].inputs(), classes);
         let spread = parameters.spread as f32;
-        let network = Network::random(&architecture, parameters.weights(), spread, seed, trial);
-        Self {
+        let network = Network::random(&architecture, parameters.weights(), spread, seed, trial)
+            .map_err(|error| ParameterError::invalid(error.to_string()))?;
+        Ok(Self {
             parameters: parameters.clone(),
             phases,
             seed,
             trial,
-            trainer: Trainer::new(parameters, network),
+            trainer: Trainer::new(parameters, network)?,
             position: Position::default(),
             epoch_loss: (0.0, 0),
             order: Vec::new(),
             images: Vec::new(),
             labels: Vec::new(),
-        }
+        })
+    }
+
+    /// The network and the state of its learner.
+    pub fn trainer(&self) -> &Trainer {
+        &self.trainer
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.trainer.network
+    }
+
+    /// Sets β of the network until the next step.
+    pub fn set_beta(&mut self, beta: f32) {
+        self.trainer.set_beta(beta);
+    }
+
+    /// The position.
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    /// Sum and number of the losses of the training images in the current epoch.
+    pub fn epoch_loss(&self) -> (f64, u64) {
+        self.epoch_loss
     }
 
     /// Number of phases.
@@ -114,7 +176,7 @@ impl<'a> Course<'a> {
         self.phases.iter().map(|phase| phase.epochs).sum()
     }
 
-    /// Epochs that are done, of the whole course.
+    /// Epochs completed, of the whole course.
     pub fn epochs_done(&self) -> usize {
         let before: usize = self.phases[..self.position.phase].iter().map(|p| p.epochs).sum();
         before + self.position.epoch
@@ -137,7 +199,7 @@ impl<'a> Course<'a> {
         })
     }
 
-    /// Whether a phase is done, and the next has not begun.
+    /// Whether a phase is completed and the next has not begun.
     pub fn is_at_end_of_phase(&self) -> bool {
         let phase = self.phases.get(self.position.phase);
         phase.is_some_and(|phase| self.position.epoch == phase.epochs)
@@ -154,7 +216,7 @@ impl<'a> Course<'a> {
         let epoch = self.epochs_done();
         let examples = phase.examples();
         if self.position.batch == 0 || self.order.len() != examples {
-            // The order of an epoch is a shuffle of the natural order, not of the one before.
+            // A shuffle of the natural order, not of the previous one.
             self.order = (0..examples as u32).collect();
             let stream = Stream::new(self.seed, purposes::ORDER, self.trial, epoch as u32);
             stream.shuffle(&mut self.order);
@@ -192,7 +254,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Ends the phase that is done: a learner that must know is told.
+    /// Ends a completed phase.
     fn finish_phase(&mut self) {
         let phase = &self.phases[self.position.phase];
         if self.parameters.sees_switches() && self.position.phase + 1 < self.phases.len() {
@@ -202,7 +264,7 @@ impl<'a> Course<'a> {
     }
 }
 
-/// Images and labels of a batch; numbers count through the views one after another.
+/// Images and labels of a batch; the chosen indices count through the views one after another.
 fn gather(views: &[View<'_>], chosen: &[u32], images: &mut Vec<f32>, labels: &mut Vec<u8>) {
     let inputs = views[0].inputs();
     images.resize(chosen.len() * inputs, 0.0);

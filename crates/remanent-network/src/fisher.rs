@@ -1,29 +1,30 @@
-//! The empirical Fisher information of a task, for Kirkpatrick's `ewc`.
+//! The empirical Fisher information of a task, for elastic weight consolidation.
 //!
-//! The gradient of one example by θ_ij is g = βσ² (A − μ B) with
-//! A = N^{-1/2} K_j h_i and B = N^{-1} K_j (ε_j/v_j) h_i². Its square summed
-//! over a batch needs Σ A², Σ AB and Σ B², and each is a product of matrices.
+//! The gradient of one example by θ_ij is g = βσ² (A − μ B) with A = N^{-1/2} K_j h_i and
+//! B = N^{-1} K_j (ε_j/v_j) h_i². The sum of its square over a batch needs Σ A², Σ AB and Σ B², each
+//! a matrix product.
 
 use remanent_data::dataset::View;
 use remanent_math::philox::Stream;
 
-use crate::learner::{Fisher, Learner};
 use crate::network::Network;
 use crate::pass::{Noise, Pass, normal_noise};
 use crate::product::{Matrix, multiply};
 use crate::purposes;
 use crate::trainer::Trainer;
 
-/// Images that are treated together.
+/// Images processed together.
 const BATCH: usize = 250;
 
 impl Trainer {
-    /// Tells the learner that a task has ended, and what it was: an anchor is set.
-    pub fn end_task(&mut self, examples: &View<'_>, seed: u64, trial: u32, task: usize) {
-        let parameters = self.parameters();
-        if parameters.learner != Learner::Ewc || parameters.fisher == Fisher::Variance {
-            return self.set_anchor();
-        }
+    /// The empirical Fisher information of every weight, summed over the examples of a task.
+    pub(crate) fn information(
+        &mut self,
+        examples: &View<'_>,
+        seed: u64,
+        trial: u32,
+        task: usize,
+    ) -> Vec<Vec<f32>> {
         let (mut images, mut labels) = (Vec::new(), Vec::new());
         let mut noise = normal_noise(Stream::new(seed, purposes::FISHER, trial, task as u32));
         let mut informations = self.empty_information();
@@ -36,7 +37,7 @@ impl Trainer {
             labels.extend(chosen.iter().map(|&i| examples.label_in_task(i as usize)));
             self.add_information(&images, &labels, &mut noise, &mut informations);
         }
-        self.set_elastic(informations);
+        informations
     }
 
     /// Zero for each weight.
@@ -54,26 +55,12 @@ impl Trainer {
     ) {
         let mut pass = Pass::default();
         pass.load(&self.network, images);
-        // There is no batch normalisation here, so that the network stays as it is.
+        // `Parameters::check` excludes batch normalisation, so this does not change the network.
         pass.forward(&mut self.network, noise);
         pass.loss(&self.network, labels);
         for (l, information) in informations.iter_mut().enumerate().rev() {
             pass.backward(&self.network, l);
             pass.add_squares(&self.network, l, information);
-        }
-    }
-
-    /// Adds the quadratic form of a task that was learned to those before: F and F θ.
-    pub fn set_elastic(&mut self, informations: Vec<Vec<f32>>) {
-        let layers = self.network.layers.iter().zip(&mut self.memories);
-        for ((layer, memory), information) in layers.zip(informations) {
-            memory.fisher.resize(layer.theta.len(), 0.0);
-            memory.anchor.resize(layer.theta.len(), 0.0);
-            let sums = memory.fisher.iter_mut().zip(&mut memory.anchor);
-            for ((fisher, pull), (f, t)) in sums.zip(information.iter().zip(&layer.theta)) {
-                *fisher += f;
-                *pull += f * t;
-            }
         }
     }
 }

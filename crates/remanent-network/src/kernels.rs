@@ -1,217 +1,169 @@
-//! The passes over the weights that follow the products of a step, each over a
-//! piece of a layer that is small enough to stay in the nearest cache.
+//! Element-wise passes over a piece of a layer that is small enough to stay in the nearest cache.
 //!
-//! A step is a chain of these: gradient from the two products, regularisers
-//! added, optimiser, and the moments of the new weights. Each is one loop
-//! without branches, compiled for the instruction sets below and chosen at run
-//! time; none fuses a product and a sum, so that all give the same bits.
-
+//! A step is a sequence of these: gradient from the two products, regularisers, optimiser, and the
+//! moments of the new weights. Each is one loop without branches or fused multiply-add, so every
+//! instruction set gives the same bits.
 //!
-//! Products of tiny numbers become subnormal, and a processor takes a hundred
-//! times longer for these. What is too small to matter is therefore set to zero
-//! where it first appears.
+//! Arithmetic with subnormal numbers is about a hundred times slower. Negligible values are
+//! therefore set to zero where they first appear.
 
-use multiversion::multiversion;
 use remanent_math::elementary32::tanh_and_variance;
+use remanent_math::multiversioned;
 
-/// Variances and gradients below are zero. A gradient of this size moves a weight by less than
-/// 1e-10 of the learning rate, for the ε of Adam is 1e-8.
-const NOTHING: f32 = 1e-18;
+/// Variances and gradients below this are set to zero. With Adam's ε = 1e-8, a gradient of this size
+/// moves a weight by less than 1e-10 of the learning rate.
+pub const NEGLIGIBLE: f32 = 1e-18;
 
-/// θ as a measure of ±1: its mean μ = tanh βθ and variance σ² = 1 − μ².
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn moments(beta: f32, theta: &[f32], mean: &mut [f32], variance: &mut [f32]) {
-    for ((&t, mean), variance) in theta.iter().zip(mean).zip(variance) {
-        let (m, s) = tanh_and_variance(beta * t);
-        *mean = m;
-        *variance = if s < NOTHING { 0.0 } else { s };
+multiversioned! {
+    /// θ as a measure of ±1: its mean μ = tanh βθ and variance σ² = 1 − μ².
+    pub fn moments(beta: f32, theta: &[f32], mean: &mut [f32], variance: &mut [f32]) {
+        for ((&t, mean), variance) in theta.iter().zip(mean).zip(variance) {
+            let (m, s) = tanh_and_variance(beta * t);
+            *mean = m;
+            *variance = if s < NEGLIGIBLE { 0.0 } else { s };
+        }
     }
-}
 
-/// θ as a binary weight: sign θ, and +1 at zero.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn signs(theta: &[f32], weight: &mut [f32]) {
-    for (&t, weight) in theta.iter().zip(weight) {
-        // Not a comparison alone: a NaN stays one, and is found.
-        *weight = if t < 0.0 { -1.0 } else { t * 0.0 + 1.0 };
+    /// θ as a binary weight: sign θ, and +1 at zero.
+    pub fn signs(theta: &[f32], weight: &mut [f32]) {
+        for (&t, weight) in theta.iter().zip(weight) {
+            // NaN propagates, so that divergence is detected.
+            *weight = if t < 0.0 { -1.0 } else { t * 0.0 + 1.0 };
+        }
     }
-}
 
-/// g ← β σ² (g − μ g_v): from the gradients by mean and variance of the preactivations to that by θ.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn field_gradient(
-    beta: f32,
-    mean: &[f32],
-    variance: &[f32],
-    by_variance: &[f32],
-    g: &mut [f32],
-) {
-    for (((g, &gv), &m), &s) in g.iter_mut().zip(by_variance).zip(mean).zip(variance) {
-        *g = beta * s * (*g - m * gv);
+    /// g ← β σ² (g − μ g_v): from the gradients by mean and variance of the preactivations to that
+    /// by θ.
+    pub fn field_gradient(
+        beta: f32,
+        mean: &[f32],
+        variance: &[f32],
+        by_variance: &[f32],
+        g: &mut [f32],
+    ) {
+        for (((g, &gv), &m), &s) in g.iter_mut().zip(by_variance).zip(mean).zip(variance) {
+            *g = beta * s * (*g - m * gv);
+        }
     }
-}
 
-/// g ← g + c k.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn add_scaled(c: f32, kept: &[f32], g: &mut [f32]) {
-    for (g, &k) in g.iter_mut().zip(kept) {
-        *g += c * k;
+    /// g ← g + c k.
+    pub fn add_scaled(c: f32, kept: &[f32], g: &mut [f32]) {
+        for (g, &k) in g.iter_mut().zip(kept) {
+            *g += c * k;
+        }
     }
-}
 
-/// g ← g + c β σ² (βθ − a): the gradient of c KL(q_θ ‖ q_a), where a is a field.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn add_divergence(
-    c: f32,
-    beta: f32,
-    theta: &[f32],
-    variance: &[f32],
-    anchor: &[f32],
-    g: &mut [f32],
-) {
-    for (((g, &t), &s), &a) in g.iter_mut().zip(theta).zip(variance).zip(anchor) {
-        *g += c * beta * s * (beta * t - a);
+    /// g ← g + c β σ² (βθ − a): the gradient of c KL(q_θ ‖ q_a), where a is a field.
+    pub fn add_divergence(
+        c: f32,
+        beta: f32,
+        theta: &[f32],
+        variance: &[f32],
+        anchor: &[f32],
+        g: &mut [f32],
+    ) {
+        for (((g, &t), &s), &a) in g.iter_mut().zip(theta).zip(variance).zip(anchor) {
+            *g += c * beta * s * (beta * t - a);
+        }
     }
-}
 
-/// g ← g + c β σ²(a) (βθ − a): the same with the variance at the anchor, i.e. the gradient of
-/// ½ c Δᵀ F Δ with the Fisher information F of the field a.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn add_quadratic(c: f32, beta: f32, theta: &[f32], anchor: &[f32], g: &mut [f32]) {
-    for ((g, &t), &a) in g.iter_mut().zip(theta).zip(anchor) {
-        *g += c * beta * tanh_and_variance(a).1 * (beta * t - a);
+    /// g ← g + c β σ²(a) (βθ − a): the same with the variance at the anchor, i.e. the gradient of
+    /// ½ c Δᵀ F Δ with the Fisher information F of the field a.
+    pub fn add_quadratic(c: f32, beta: f32, theta: &[f32], anchor: &[f32], g: &mut [f32]) {
+        for ((g, &t), &a) in g.iter_mut().zip(theta).zip(anchor) {
+            *g += c * beta * tanh_and_variance(a).1 * (beta * t - a);
+        }
     }
-}
 
-/// g ← g + c (F θ − f): the gradient of ½ c Σ_t F_t (θ − θ_t)² with F = Σ F_t, f = Σ F_t θ_t.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn add_elastic(c: f32, theta: &[f32], fisher: &[f32], pull: &[f32], g: &mut [f32]) {
-    for (((g, &t), &fisher), &pull) in g.iter_mut().zip(theta).zip(fisher).zip(pull) {
-        *g += c * (fisher * t - pull);
+    /// g ← g + c (F θ − f): the gradient of ½ c Σ_t F_t (θ − θ_t)² with F = Σ F_t, f = Σ F_t θ_t.
+    pub fn add_elastic(c: f32, theta: &[f32], fisher: &[f32], pull: &[f32], g: &mut [f32]) {
+        for (((g, &t), &fisher), &pull) in g.iter_mut().zip(theta).zip(fisher).zip(pull) {
+            *g += c * (fisher * t - pull);
+        }
     }
-}
 
-/// The numbers of one Adam step.
-#[derive(Clone, Copy, Debug)]
-pub struct AdamStep {
-    /// Learning rate over 1 − b_1^t.
-    pub rate: f32,
-    /// 1/√(1 − b_2^t).
-    pub spread: f32,
-    /// b_1.
-    pub b1: f32,
-    /// b_2.
-    pub b2: f32,
-    /// ε.
-    pub epsilon: f32,
-}
-
-/// g ← the step of Adam (Kingma and Ba), rate included; the moments are advanced.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn adam(step: &AdamStep, first: &mut [f32], second: &mut [f32], g: &mut [f32]) {
-    let AdamStep { rate, spread, b1, b2, epsilon } = *step;
-    for ((g, m), v) in g.iter_mut().zip(first).zip(second) {
-        let gradient = if g.abs() < NOTHING { 0.0 } else { *g };
-        let mean = b1 * *m + (1.0 - b1) * gradient;
-        let square = b2 * *v + (1.0 - b2) * (gradient * gradient);
-        // Without a gradient the moments decay, step by step.
-        *m = if mean.abs() < NOTHING { 0.0 } else { mean };
-        *v = if square < NOTHING * NOTHING { 0.0 } else { square };
-        *g = rate * *m / (v.sqrt() * spread + epsilon);
+    /// g ← c g.
+    pub fn scale(c: f32, g: &mut [f32]) {
+        for g in g {
+            *g *= c;
+        }
     }
-}
 
-/// g ← c g.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn scale(c: f32, g: &mut [f32]) {
-    for g in g {
-        *g *= c;
+    /// Metaplasticity: step ← step (1 − tanh² mθ) where θ − step would shrink |θ|.
+    pub fn consolidate(m: f32, theta: &[f32], step: &mut [f32]) {
+        for (step, &t) in step.iter_mut().zip(theta) {
+            let factor = tanh_and_variance(m * t).1;
+            // The sign of zero is +1, as for the weights.
+            let inwards = if t < 0.0 { *step < 0.0 } else { *step > 0.0 };
+            *step *= if inwards { factor } else { 1.0 };
+        }
     }
-}
 
-/// step ← step (1 − tanh² mθ) where the step would shrink |θ|: metaplasticity. θ − step is next.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn consolidate(m: f32, theta: &[f32], step: &mut [f32]) {
-    for (step, &t) in step.iter_mut().zip(theta) {
-        let factor = tanh_and_variance(m * t).1;
-        // The sign of zero is +1, as for the weights.
-        let inwards = if t < 0.0 { *step < 0.0 } else { *step > 0.0 };
-        *step *= if inwards { factor } else { 1.0 };
+    /// θ ← θ − step.
+    pub fn subtract(step: &[f32], theta: &mut [f32]) {
+        for (t, &step) in theta.iter_mut().zip(step) {
+            *t -= step;
+        }
     }
-}
 
-/// θ ← θ − step.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn subtract(step: &[f32], theta: &mut [f32]) {
-    for (t, &step) in theta.iter_mut().zip(step) {
-        *t -= step;
+    /// kept ← −β² σ² step: the gradient of the divergence from the previous step, in which θ moved by
+    /// −step.
+    pub fn keep(beta: f32, variance: &[f32], step: &[f32], kept: &mut [f32]) {
+        for ((kept, &s), &step) in kept.iter_mut().zip(variance).zip(step) {
+            *kept = -(beta * beta) * s * step;
+        }
     }
-}
 
-/// kept ← −β² σ² step: the gradient of the divergence from the step before, where θ moved by −step.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn keep(beta: f32, variance: &[f32], step: &[f32], kept: &mut [f32]) {
-    for ((kept, &s), &step) in kept.iter_mut().zip(variance).zip(step) {
-        *kept = -(beta * beta) * s * step;
+    /// From mean m and variance V of the preactivations and noise ε: m ← m + ε √V and ε ← ε/√V (zero
+    /// where V is zero).
+    pub fn perturb(mean: &mut [f32], variance: &[f32], noise: &mut [f32]) {
+        for ((z, &v), e) in mean.iter_mut().zip(variance).zip(noise) {
+            let deviation = v.sqrt();
+            *z += *e * deviation;
+            *e = if v > 0.0 { *e / deviation } else { 0.0 };
+        }
     }
-}
 
-/// From mean m and variance V of the preactivations and noise ε: z = m + ε √V in the place of m,
-/// and ε/√V in the place of ε (zero where V is zero).
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn perturb(mean: &mut [f32], variance: &[f32], noise: &mut [f32]) {
-    for ((z, &v), e) in mean.iter_mut().zip(variance).zip(noise) {
-        let deviation = v.sqrt();
-        *z += *e * deviation;
-        *e = if v > 0.0 { *e / deviation } else { 0.0 };
+    /// h ← max(0, h); NaN propagates.
+    pub fn rectify(h: &mut [f32]) {
+        for h in h {
+            *h = if *h < 0.0 { 0.0 } else { *h };
+        }
     }
-}
 
-/// h ← max(0, h); a NaN stays one.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn rectify(h: &mut [f32]) {
-    for h in h {
-        *h = if *h < 0.0 { 0.0 } else { *h };
+    /// out ← x².
+    pub fn square(x: &[f32], out: &mut [f32]) {
+        for (&x, out) in x.iter().zip(out) {
+            *out = x * x;
+        }
     }
-}
 
-/// out ← x².
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn square(x: &[f32], out: &mut [f32]) {
-    for (&x, out) in x.iter().zip(out) {
-        *out = x * x;
+    /// out ← x y.
+    pub fn product(x: &[f32], y: &[f32], out: &mut [f32]) {
+        for ((&x, &y), out) in x.iter().zip(y).zip(out) {
+            *out = x * y;
+        }
     }
-}
 
-/// out ← x y.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn product(x: &[f32], y: &[f32], out: &mut [f32]) {
-    for ((&x, &y), out) in x.iter().zip(y).zip(out) {
-        *out = x * y;
+    /// by_mean ← by_mean + by_variance h: the gradient by h from those by mean and variance.
+    pub fn join(by_variance: &[f32], h: &[f32], by_mean: &mut [f32]) {
+        for ((g, &gv), &h) in by_mean.iter_mut().zip(by_variance).zip(h) {
+            *g += gv * h;
+        }
     }
-}
 
-/// by_mean ← by_mean + by_variance h: the gradient by h from those by mean and variance.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn join(by_variance: &[f32], h: &[f32], by_mean: &mut [f32]) {
-    for ((g, &gv), &h) in by_mean.iter_mut().zip(by_variance).zip(h) {
-        *g += gv * h;
+    /// g ← 0 where a rectified h is zero.
+    pub fn mask_rectified(h: &[f32], g: &mut [f32]) {
+        for (g, &h) in g.iter_mut().zip(h) {
+            *g = if h > 0.0 { *g } else { 0.0 };
+        }
     }
-}
 
-/// g ← 0 where a rectified h is zero.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn mask_rectified(h: &[f32], g: &mut [f32]) {
-    for (g, &h) in g.iter_mut().zip(h) {
-        *g = if h > 0.0 { *g } else { 0.0 };
-    }
-}
-
-/// g ← 0 where |z| > 1, the straight-through gradient of sign z.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub fn mask_sign(z: &[f32], g: &mut [f32]) {
-    for (g, &z) in g.iter_mut().zip(z) {
-        *g = if z.abs() > 1.0 { 0.0 } else { *g };
+    /// g ← 0 where |z| > 1, the straight-through gradient of sign z.
+    pub fn mask_sign(z: &[f32], g: &mut [f32]) {
+        for (g, &z) in g.iter_mut().zip(z) {
+            *g = if z.abs() > 1.0 { 0.0 } else { *g };
+        }
     }
 }
 

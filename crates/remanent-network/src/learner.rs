@@ -1,35 +1,35 @@
-//! Which learners there are, what can be set, and what each sets by default.
+//! The learners, their parameters and defaults.
 
 use serde::{Deserialize, Serialize};
 
 use crate::architecture::{Activation, Architecture, Normalisation};
 use crate::network::Weights;
-use crate::parameters::{ParameterError, within};
+use crate::parameters::{ParameterError, list_of, within};
 use crate::schedule::BetaSchedule;
 
-/// The algorithms.
+/// The learning algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Learner {
-    /// Variational continual learning, the paper's algorithm.
+    /// Variational continual learning, the algorithm of the paper.
     Vcl,
     /// Elastic weight consolidation, on the same network.
     Ewc,
-    /// Metaplasticity: hidden weights that resist a change of sign the more they have grown.
+    /// Metaplasticity: the larger a hidden weight, the more it resists a change of sign.
     Metaplasticity,
-    /// The binary network with straight-through gradients, and no protection of what was learned.
+    /// The binary network with straight-through gradients, without protection against forgetting.
     Ste,
     /// All tasks at once, with the network of `vcl` and no anchor.
     Joint,
 }
 
-/// What is remembered of the past, and pulled towards.
+/// The reference points of the regulariser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Anchor {
     /// Nothing.
     None,
-    /// The step before, the published form.
+    /// The previous step, the published form.
     Step,
     /// The posterior at the end of the last task, the form of the toy model.
     Task,
@@ -38,29 +38,29 @@ pub enum Anchor {
 }
 
 impl Anchor {
-    /// Whether the step before is remembered.
+    /// Whether the previous step is an anchor.
     pub fn steps(self) -> bool {
         matches!(self, Self::Step | Self::Both)
     }
 
-    /// Whether the last task is remembered.
+    /// Whether the end of the last task is an anchor.
     pub fn tasks(self) -> bool {
         matches!(self, Self::Task | Self::Both)
     }
 }
 
-/// The information that `ewc` weighs distances with.
+/// The Fisher information of `ewc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fisher {
-    /// β²σ², that of the weight's own measure: Appendix B of the paper.
+    /// β²σ², that of the weight's own distribution: Appendix B of the paper.
     Variance,
     /// Squared gradients of the data's likelihood, summed over the examples of each task at its
     /// end: Kirkpatrick et al. 2017.
     Empirical,
 }
 
-/// Which `metaplasticity`.
+/// The form of `metaplasticity`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
@@ -80,7 +80,7 @@ pub enum Optimizer {
     Sgd,
 }
 
-/// Everything a network and its learner can be told.
+/// Parameters of a network and its learner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
     /// The algorithm.
@@ -97,7 +97,7 @@ pub struct Parameters {
     pub learned_scale: bool,
     /// Standard deviation of θ before learning.
     pub spread: f64,
-    /// Images a step.
+    /// Images in a step.
     pub batch: usize,
     /// Learning rate.
     pub lr: f64,
@@ -107,9 +107,9 @@ pub struct Parameters {
     pub adam: [f64; 3],
     /// β of field networks.
     pub beta: BetaSchedule,
-    /// What `vcl` and `ewc` pull towards.
+    /// Reference points of the regulariser of `vcl` and `ewc`.
     pub anchor: Anchor,
-    /// Factor of the divergence from the step before.
+    /// Factor of the divergence from the previous step.
     pub gamma_step: f64,
     /// Factor of the divergence from the last task; each epoch counts it once.
     pub gamma_task: f64,
@@ -122,7 +122,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// The learner as its paper has it; where the paper is silent, the value is ours.
+    /// The defaults of a learner: the published values where there are any.
     pub fn of(learner: Learner) -> Self {
         let published = Self {
             learner,
@@ -153,7 +153,7 @@ impl Parameters {
         }
     }
 
-    /// The network that is trained on these images and classes.
+    /// The architecture for this number of pixels and classes.
     pub fn architecture(&self, inputs: usize, classes: usize) -> Architecture {
         let mut widths = vec![inputs];
         widths.extend(&self.hidden);
@@ -162,7 +162,7 @@ impl Parameters {
         Architecture { widths, activation, normalisation }
     }
 
-    /// What θ stands for.
+    /// The meaning of θ.
     pub fn weights(&self) -> Weights {
         match self.learner {
             Learner::Vcl | Learner::Ewc | Learner::Joint => Weights::Field,
@@ -170,7 +170,7 @@ impl Parameters {
         }
     }
 
-    /// Whether the learner must be told when a task ends.
+    /// Whether the learner acts at the end of a task.
     pub fn sees_switches(&self) -> bool {
         match self.learner {
             Learner::Vcl | Learner::Ewc => self.anchor.tasks(),
@@ -178,8 +178,8 @@ impl Parameters {
         }
     }
 
-    /// Steps of an epoch with so many images. The last may have fewer images than the others; one
-    /// image alone has no batch statistics, and is left out where these are needed.
+    /// Steps of an epoch of `examples` images. The last batch may be smaller; a last batch of a
+    /// single image is dropped with batch normalisation, which needs at least two.
     pub fn batches(&self, examples: usize) -> usize {
         match self.normalisation {
             Normalisation::Batch if examples % self.batch == 1 => (examples / self.batch).max(1),
@@ -189,12 +189,24 @@ impl Parameters {
 
     /// m of a task, counted from 0.
     pub fn meta_of(&self, task: usize) -> f64 {
-        self.meta[task.min(self.meta.len() - 1)]
+        self.meta.get(task).or(self.meta.last()).copied().unwrap_or(0.0)
     }
 
-    /// Fails unless everything makes sense for a stream of so many tasks and epochs.
+    /// Checks every parameter for a stream of this many tasks and epochs.
     pub fn check(&self, tasks: usize, epochs: usize) -> Result<(), ParameterError> {
-        // Pixels and classes are those of the stream.
+        self.check_step()?;
+        if self.weights() == Weights::Field {
+            self.beta.check(tasks, epochs)?;
+        }
+        if self.learner == Learner::Metaplasticity {
+            list_of("meta", self.meta.len(), tasks, tasks)?;
+        }
+        self.check_combinations()
+    }
+
+    /// Checks the parameters that do not depend on the stream.
+    pub(crate) fn check_step(&self) -> Result<(), ParameterError> {
+        // The stream determines pixels and classes.
         self.architecture(1, 1).check()?;
         let positive = |name, value: f64| within(name, value, value > 0.0, "above 0");
         let factor = |name, value: f64| within(name, value, value >= 0.0, "0 or above");
@@ -209,39 +221,29 @@ impl Parameters {
         within("b1 of adam", b1, (0.0..1.0).contains(&b1), "from 0 to below 1")?;
         within("b2 of adam", b2, (0.0..1.0).contains(&b2), "from 0 to below 1")?;
         positive("epsilon of adam", epsilon)?;
-        if self.weights() == Weights::Field {
-            self.beta.check(tasks, epochs)?;
-        }
         if self.learner == Learner::Metaplasticity {
-            if self.meta.len() != 1 && self.meta.len() != tasks {
-                let given = self.meta.len();
-                let needed = if tasks == 1 {
-                    "one task needs one".into()
-                } else {
-                    format!("{tasks} tasks need one or {tasks}")
-                };
-                return Err(ParameterError::Other(format!(
-                    "meta has {given} values, but {needed}"
-                )));
-            }
             for &m in &self.meta {
                 factor("meta", m)?;
             }
         }
+        Ok(())
+    }
+
+    fn check_combinations(&self) -> Result<(), ParameterError> {
         if self.normalisation == Normalisation::Batch && self.batch == 1 {
             let text = "batch normalisation needs a batch of at least 2; choose layer or none";
-            return Err(ParameterError::Other(text.into()));
+            return Err(ParameterError::invalid(text));
         }
         if self.learner == Learner::Ewc && self.fisher == Fisher::Empirical {
             if self.anchor != Anchor::Task {
                 let text =
                     "the empirical Fisher information is that of a task; choose the anchor task";
-                return Err(ParameterError::Other(text.into()));
+                return Err(ParameterError::invalid(text));
             }
             if self.normalisation == Normalisation::Batch {
                 let text = "with batch normalisation there is no gradient of a single example, of \
                             which the empirical Fisher information is made; choose layer or none";
-                return Err(ParameterError::Other(text.into()));
+                return Err(ParameterError::invalid(text));
             }
         }
         Ok(())

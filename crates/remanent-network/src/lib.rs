@@ -1,17 +1,22 @@
-//! Deep networks of binary weights that learn task after task.
+//! Deep networks with binary weights that learn one task after another.
 //!
-//! Every weight has a latent field θ. A [`network::Network`] takes it as the measure
-//! q(w) ∝ e^{βθw} of a binary weight, or as the weight sign θ; a [`pass::Pass`]
-//! takes a batch through it and back; a [`trainer::Trainer`] makes the steps of a
-//! learner ([`learner`]: variational continual learning and its rivals), and a
-//! [`course::Course`] leads it through the tasks of a stream. What was learned is
-//! asked by one of four [`predictor`]s, scored by [`metrics`], kept by [`model`], and
-//! packed into one bit a weight by [`binary`].
+//! Every weight has a latent number θ: a [`network::Network`] uses it as the field of a distribution
+//! q(w) ∝ e^{βθw} over a binary weight, or as the weight sign θ.
+//!
+//! 1. Choose a learner and its parameters: [`learner::Parameters`] (variational continual learning,
+//!    elastic weight consolidation, metaplasticity, straight-through, joint training).
+//! 2. Train on a stream of tasks with a [`course::Course`], step by step; save and restore it at any
+//!    step.
+//! 3. Predict with one of four [`predictor`]s and score with [`metrics`].
+//! 4. Save with [`model`], or pack into one bit for each weight with [`binary`], which also exports to
+//!    ONNX and NumPy.
+//!
+//! [`trainer`] and [`pass`] are the single steps below a course.
 //!
 //! ```
 //! use remanent_data::sources::Cache;
 //! use remanent_data::stream::StreamSpec;
-//! use remanent_network::course::{Course, Event};
+//! use remanent_network::course::{Course, CourseSpec, Event};
 //! use remanent_network::learner::{Learner, Parameters};
 //! use remanent_network::metrics::scores;
 //! use remanent_network::predictor::{Predictor, predict, test_stream};
@@ -22,35 +27,59 @@
 //! let test: Vec<_> = tasks.iter().map(|task| task.test()).collect();
 //!
 //! let parameters = Parameters { hidden: vec![64], ..Parameters::of(Learner::Vcl) };
-//! parameters.check(2, 2 * 3)?;
-//! let mut course = Course::new(&parameters, &train, &[3], stream.classes(), 1, 0);
+//! let mut course = Course::new(CourseSpec {
+//!     parameters: &parameters,
+//!     tasks: &train,
+//!     epochs: &[3],
+//!     classes: stream.classes(),
+//!     seed: 1,
+//!     trial: 0,
+//! })?;
 //! while course.advance()? != Event::End {}
 //!
 //! let answers =
-//!     predict(&course.trainer.network, &test, Predictor::Hard, 1, test_stream(1, 0, 6));
+//!     predict(course.network(), &test, Predictor::Hard, 1, test_stream(1, 0, 6));
 //! assert!(scores(&answers[1], &test[1]).accuracy > 0.5);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Reproducibility
+//!
+//! A course depends only on its parameters, data, seed and trial number: not on threads, and not on
+//! interruptions. Across machines:
+//!
+//! - **Same bits on every instruction set**: the element-wise kernels of training, the random numbers,
+//!   and the sums of packed networks ([`binary`]). They use a fixed order of additions and no fused
+//!   multiply-add; the tests compare the paths.
+//! - **Equal to rounding**: matrix products ([`product`]). The `gemm` library uses fused multiply-add
+//!   where available, and the order of additions depends on the instruction set. Trained networks
+//!   therefore differ between instruction sets, and [`product::instructions`] names the one in use.
+//! - **Depends on the platform's math library**: `exp` and `ln` in softmax, loss and output scale,
+//!   `powf` in the bias correction of Adam and in the empirical Fisher information, `tanh` in the
+//!   schedule of β, `ln` in the log-likelihood.
 
 mod checkpoint;
 mod fisher;
 mod kernels;
+mod normalisation;
 mod purposes;
+mod softmax;
 
 pub mod architecture;
-pub mod archive;
 pub mod binary;
 pub mod course;
 pub mod learner;
 pub mod metrics;
 pub mod model;
 pub mod network;
-pub mod normalisation;
 pub mod parameters;
 pub mod pass;
 pub mod predictor;
 pub mod product;
-pub mod protobuf;
 pub mod schedule;
 pub mod tensors;
 pub mod trainer;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

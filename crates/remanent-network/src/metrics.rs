@@ -1,5 +1,5 @@
-//! How good probabilities are: accuracy, likelihood, calibration, and whether
-//! they tell what was never seen.
+//! Scores of class probabilities: accuracy, log-likelihood, calibration, and detection of
+//! out-of-distribution images.
 
 use remanent_data::dataset::View;
 use serde::{Deserialize, Serialize};
@@ -11,10 +11,10 @@ use crate::predictor::Probabilities;
 pub struct Scores {
     /// Fraction of images whose most probable class is right.
     pub accuracy: f64,
-    /// Mean of −ln p of the right class. Probabilities below 1e-12 count as that.
+    /// Mean of −ln p of the right class, with p at least 1e-12.
     pub nll: f64,
-    /// Expected calibration error: the mean distance of confidence and accuracy, over
-    /// [`BINS`] equal bins of confidence.
+    /// Expected calibration error: the mean difference between confidence and accuracy over [`BINS`]
+    /// equal bins of confidence.
     pub ece: f64,
 }
 
@@ -44,7 +44,11 @@ fn scores_of(probabilities: &Probabilities, labels: &[u8]) -> Scores {
     Scores { accuracy: right / count, nll: nll / count, ece }
 }
 
-/// The most probable class, the first of equals, and its probability.
+/// The most probable class (the first of equals) and its probability.
+///
+/// # Panics
+///
+/// If there is no class.
 pub fn most_probable(p: &[f32]) -> (usize, f64) {
     let mut best = 0;
     for (class, &value) in p.iter().enumerate() {
@@ -67,9 +71,8 @@ impl Probabilities {
     }
 }
 
-/// Area under the receiver operating characteristic: the probability that an image of the first
-/// kind is held with more confidence than one of the second, ties counting one half. 1/2 is
-/// chance.
+/// Area under the receiver operating characteristic: the probability that an image of the first kind
+/// has a higher confidence than one of the second; ties count one half. Chance is 1/2.
 pub fn auc(inside: &[f64], outside: &[f64]) -> f64 {
     let mut all: Vec<(f64, bool)> = inside.iter().map(|&x| (x, true)).collect();
     all.extend(outside.iter().map(|&x| (x, false)));

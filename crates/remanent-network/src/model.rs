@@ -1,8 +1,8 @@
-//! A trained network in a file, with the story of how it came about.
+//! Trained networks in files, with their provenance.
 
 use std::path::Path;
 
-use remanent_data::files::FileError;
+use remanent_store::files::FileError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -11,19 +11,19 @@ use crate::network::{Network, Weights};
 use crate::normalisation::BatchNorm;
 use crate::tensors::{Arrays, TensorError, Tensors};
 
-/// What the file says besides the arrays.
+/// The metadata of the file.
 #[derive(Serialize, Deserialize)]
 struct About {
     architecture: Architecture,
     weights: Weights,
     beta: f32,
     log_scale: f32,
-    /// How it was trained.
+    /// How the network was trained.
     story: Value,
 }
 
-/// Puts the arrays of a network into a collection.
-pub fn put_network<'a>(network: &'a Network, arrays: &mut Arrays<'a>) {
+/// Adds the arrays of a network.
+pub(crate) fn put_network<'a>(network: &'a Network, arrays: &mut Arrays<'a>) {
     for (l, layer) in network.layers.iter().enumerate() {
         arrays.insert(format!("theta.{l}"), &[layer.inputs, layer.outputs], &layer.theta);
     }
@@ -34,15 +34,16 @@ pub fn put_network<'a>(network: &'a Network, arrays: &mut Arrays<'a>) {
     }
 }
 
-/// The network whose arrays [`put_network`] put there.
-pub fn take_network(
+/// The network whose arrays [`put_network`] added.
+pub(crate) fn take_network(
     architecture: &Architecture,
     weights: Weights,
     tensors: &mut Tensors,
 ) -> Result<Network, TensorError> {
     let shapes = architecture.shapes().enumerate();
     let thetas = shapes.map(|(l, (i, o))| tensors.need(&format!("theta.{l}"), i * o));
-    let mut network = Network::new(architecture, weights, thetas.collect::<Result<_, _>>()?);
+    let mut network = Network::new(architecture, weights, thetas.collect::<Result<_, _>>()?)
+        .map_err(|error| TensorError::Content(error.to_string()))?;
     for (l, norm) in network.batch_norms.iter_mut().enumerate() {
         let neurons = norm.gain.len();
         let mut need = |name: &str| tensors.need(&format!("{name}.{l}"), neurons);
@@ -56,8 +57,8 @@ pub fn take_network(
     Ok(network)
 }
 
-/// Writes the file of a model, whole or not at all.
-pub fn write(path: &Path, network: &Network, story: &Value) -> Result<(), FileError> {
+/// Writes a model file atomically. `provenance` is stored with it.
+pub fn write(path: &Path, network: &Network, provenance: &Value) -> Result<(), FileError> {
     let mut arrays = Arrays::default();
     put_network(network, &mut arrays);
     let about = json!(About {
@@ -65,12 +66,12 @@ pub fn write(path: &Path, network: &Network, story: &Value) -> Result<(), FileEr
         weights: network.weights,
         beta: network.beta,
         log_scale: network.log_scale,
-        story: story.clone(),
+        story: provenance.clone(),
     });
     arrays.write(path, "model", &about)
 }
 
-/// The network in a file, and its story.
+/// Reads the content of a model file: the network and its provenance.
 pub fn decode(bytes: &[u8]) -> Result<(Network, Value), TensorError> {
     let (about, mut tensors) = Tensors::decode(bytes, "model")?;
     let content = |text: String| TensorError::Content(text);
@@ -80,15 +81,4 @@ pub fn decode(bytes: &[u8]) -> Result<(Network, Value), TensorError> {
     network.log_scale = about.log_scale;
     network.set_beta(about.beta);
     Ok((network, about.story))
-}
-
-impl BatchNorm {
-    fn arrays(&self) -> [(&'static str, &[f32]); 4] {
-        [
-            ("gain", &self.gain),
-            ("shift", &self.shift),
-            ("mean", &self.mean),
-            ("variance", &self.variance),
-        ]
-    }
 }

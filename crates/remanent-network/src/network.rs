@@ -1,68 +1,63 @@
 //! The parameters of a network, and the moments of its weights.
 //!
-//! Every weight has one latent number θ. A *field* network takes it as the
-//! measure q(w) ∝ e^{βθw} of a binary weight, with mean tanh βθ and a variance;
-//! a *sign* network as the binary weight sign θ.
+//! Every weight has one latent number θ. In a *field* network it is the field of the distribution
+//! q(w) ∝ e^{βθw} of a binary weight, with mean tanh βθ; in a *sign* network the binary weight is
+//! sign θ.
 
 use remanent_math::philox::Stream;
 use serde::{Deserialize, Serialize};
 
 use crate::architecture::{Architecture, Normalisation};
+use crate::binary::NetworkError;
 use crate::kernels;
-use crate::normalisation::BatchNorm;
+pub use crate::normalisation::BatchNorm;
 use crate::purposes;
 
-/// What θ stands for.
+/// The meaning of θ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Weights {
-    /// A measure of ±1.
+    /// The field of a distribution over ±1.
     Field,
-    /// Its sign.
+    /// The binary weight is the sign of θ.
     Sign,
 }
 
 /// One layer: weights from N_l neurons upstream, i, to N_{l+1} downstream, j, stored as i × j.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// N_l.
-    pub inputs: usize,
-    /// N_{l+1}.
-    pub outputs: usize,
-    /// θ.
-    pub theta: Vec<f32>,
-    /// Mean of the weights: tanh βθ, or sign θ.
-    pub mean: Vec<f32>,
-    /// Variance of the weights; empty in a sign network.
-    pub variance: Vec<f32>,
+    pub(crate) inputs: usize,
+    pub(crate) outputs: usize,
+    pub(crate) theta: Vec<f32>,
+    pub(crate) mean: Vec<f32>,
+    pub(crate) variance: Vec<f32>,
 }
 
 /// A network and its parameters.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Widths and functions.
-    pub architecture: Architecture,
-    /// What θ stands for.
-    pub weights: Weights,
-    /// β, the scale of the fields, with which the moments are computed.
-    pub beta: f32,
-    /// From the pixels to the classes.
-    pub layers: Vec<Layer>,
-    /// One a layer with [`Normalisation::Batch`], else none.
-    pub batch_norms: Vec<BatchNorm>,
-    /// t: the logits are e^t z.
-    pub log_scale: f32,
+    pub(crate) architecture: Architecture,
+    pub(crate) weights: Weights,
+    pub(crate) beta: f32,
+    pub(crate) layers: Vec<Layer>,
+    pub(crate) batch_norms: Vec<BatchNorm>,
+    pub(crate) log_scale: f32,
 }
 
 impl Network {
-    /// θ ~ N(0, `spread`²), from the seed.
+    /// A network with θ ~ N(0, `spread`²), drawn from the seed.
+    ///
+    /// # Errors
+    ///
+    /// If the architecture is invalid.
     pub fn random(
         architecture: &Architecture,
         weights: Weights,
         spread: f32,
         seed: u64,
         trial: u32,
-    ) -> Self {
+    ) -> Result<Self, NetworkError> {
+        architecture.check()?;
         let thetas = architecture.shapes().enumerate().map(|(l, (inputs, outputs))| {
             let mut theta = vec![0.0; inputs * outputs];
             Stream::new(seed, purposes::INITIAL, trial, l as u32).fill_normals(0, &mut theta);
@@ -72,15 +67,28 @@ impl Network {
         Self::new(architecture, weights, thetas.collect())
     }
 
-    /// With these θ, layer by layer.
+    /// A network with these θ, layer by layer.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If they are not as many as the architecture has.
-    pub fn new(architecture: &Architecture, weights: Weights, thetas: Vec<Vec<f32>>) -> Self {
-        assert_eq!(thetas.len(), architecture.layers(), "layers of the network");
+    /// If the architecture is invalid or has another number of weights.
+    pub fn new(
+        architecture: &Architecture,
+        weights: Weights,
+        thetas: Vec<Vec<f32>>,
+    ) -> Result<Self, NetworkError> {
+        architecture.check()?;
+        if thetas.len() != architecture.layers() {
+            let widths = architecture.widths.clone();
+            return Err(NetworkError::Layers { found: thetas.len(), widths });
+        }
+        for (layer, ((inputs, outputs), theta)) in architecture.shapes().zip(&thetas).enumerate() {
+            let found = theta.len();
+            if found != inputs * outputs {
+                return Err(NetworkError::Weights { layer, found, inputs, outputs });
+            }
+        }
         let layers = architecture.shapes().zip(thetas).map(|((inputs, outputs), theta)| {
-            assert_eq!(theta.len(), inputs * outputs, "weights of a layer");
             let mean = vec![0.0; theta.len()];
             let variance =
                 if weights == Weights::Field { vec![0.0; theta.len()] } else { Vec::new() };
@@ -99,7 +107,55 @@ impl Network {
             log_scale: 0.0,
         };
         network.set_beta(1.0);
-        network
+        Ok(network)
+    }
+
+    /// Widths, activation and normalisation.
+    pub fn architecture(&self) -> &Architecture {
+        &self.architecture
+    }
+
+    /// The meaning of θ.
+    pub fn weights(&self) -> Weights {
+        self.weights
+    }
+
+    /// β, the scale of the fields.
+    pub fn beta(&self) -> f32 {
+        self.beta
+    }
+
+    /// The layers, from pixels to classes.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// Batch normalisation of each layer; empty with another [`Normalisation`].
+    pub fn batch_norms(&self) -> &[BatchNorm] {
+        &self.batch_norms
+    }
+
+    /// Batch normalisation of each layer, to change.
+    pub fn batch_norms_mut(&mut self) -> &mut [BatchNorm] {
+        &mut self.batch_norms
+    }
+
+    /// t in the logits e^t z.
+    pub fn log_scale(&self) -> f32 {
+        self.log_scale
+    }
+
+    /// Sets t in the logits e^t z.
+    pub fn set_log_scale(&mut self, log_scale: f32) {
+        self.log_scale = log_scale;
+    }
+
+    /// Changes θ, layer by layer, and recomputes the moments of all weights.
+    pub fn update_theta(&mut self, mut change: impl FnMut(usize, &mut [f32])) {
+        for (l, layer) in self.layers.iter_mut().enumerate() {
+            change(l, &mut layer.theta);
+            layer.refresh(self.weights, self.beta);
+        }
     }
 
     /// The binary network of the most probable weights.
@@ -110,7 +166,7 @@ impl Network {
         })
     }
 
-    /// A binary network with weights drawn from the measure.
+    /// A binary network with weights drawn from their distribution.
     pub fn sampled(&self, stream: &Stream) -> Self {
         let mut first = 0;
         self.binary(|layer, weights| {
@@ -118,8 +174,8 @@ impl Network {
                 let words = stream.bits(first + four as u32);
                 let means = &layer.mean[4 * four..];
                 for ((weight, word), &mean) in weights.iter_mut().zip(words).zip(means) {
-                    // Uniform in (−1, 1), of 23 bits: no rounding reaches an end, where a weight that
-                    // is certain would turn.
+                    // Uniform in (−1, 1) with 23 bits: the ends, where a certain weight would flip,
+                    // are never reached.
                     let uniform = ((word as i32 >> 9) as f32 + 0.5) * (1.0 / 4_194_304.0);
                     *weight = if uniform < mean { 1.0 } else { -1.0 };
                 }
@@ -128,7 +184,7 @@ impl Network {
         })
     }
 
-    /// A sign network without θ, for answers only.
+    /// A sign network without θ, for prediction only.
     fn binary(&self, mut fill: impl FnMut(&Layer, &mut [f32])) -> Self {
         let layers = self.layers.iter().map(|layer| {
             let mut mean = vec![0.0; layer.mean.len()];
@@ -148,7 +204,7 @@ impl Network {
         }
     }
 
-    /// Sets β and computes the moments of all weights.
+    /// Sets β and recomputes the moments of all weights.
     pub fn set_beta(&mut self, beta: f32) {
         self.beta = beta;
         for layer in &mut self.layers {
@@ -156,7 +212,7 @@ impl Network {
         }
     }
 
-    /// ⟨σ²⟩ of each layer, the paper's synaptic uncertainty. Zero in a sign network.
+    /// ⟨σ²⟩ of each layer, the synaptic uncertainty of the paper; zero in a sign network.
     pub fn uncertainty(&self) -> Vec<f64> {
         let mean = |x: &[f32]| x.iter().map(|&x| f64::from(x)).sum::<f64>() / x.len() as f64;
         let of = |layer: &Layer| match self.weights {
@@ -168,6 +224,31 @@ impl Network {
 }
 
 impl Layer {
+    /// N_l, the number of inputs.
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// N_{l+1}, the number of outputs.
+    pub fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// θ; empty in a network made for prediction only.
+    pub fn theta(&self) -> &[f32] {
+        &self.theta
+    }
+
+    /// Mean of the weights: tanh βθ, or sign θ.
+    pub fn mean(&self) -> &[f32] {
+        &self.mean
+    }
+
+    /// Variance of the weights; empty in a sign network.
+    pub fn variance(&self) -> &[f32] {
+        &self.variance
+    }
+
     fn refresh(&mut self, weights: Weights, beta: f32) {
         match weights {
             Weights::Field => {

@@ -1,8 +1,6 @@
 //! Normalisation of preactivations, forwards and backwards. Arrays are neuron
 //! by neuron, the B samples of a neuron side by side.
 
-use serde::{Deserialize, Serialize};
-
 use crate::architecture::NORMALISATION_EPSILON;
 
 /// Normalises every sample over the neurons of the layer, in place. `inverse` becomes one over the
@@ -50,33 +48,46 @@ fn add(row: &[f32], sum: &mut [f32]) {
     sum.iter_mut().zip(row).for_each(|(s, &x)| *s += x);
 }
 
-/// What batch normalisation of one layer learns and remembers, a number for each neuron.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Batch normalisation of one layer: parameters and running averages of each neuron.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct BatchNorm {
-    /// Factor.
-    pub gain: Vec<f32>,
-    /// Offset.
-    pub shift: Vec<f32>,
+    pub(crate) gain: Vec<f32>,
+    pub(crate) shift: Vec<f32>,
     /// Running mean.
-    pub mean: Vec<f32>,
+    pub(crate) mean: Vec<f32>,
     /// Running variance.
-    pub variance: Vec<f32>,
+    pub(crate) variance: Vec<f32>,
 }
 
-/// Weight of the newest batch in the running averages, PyTorch's.
+/// Weight of the newest batch in the running averages, as in PyTorch.
 const NEWEST: f32 = 0.1;
 
 impl BatchNorm {
-    /// Gain 1, shift 0, and the averages of a standard normal.
-    pub fn new(neurons: usize) -> Self {
+    /// Gain 1, shift 0, running mean 0 and variance 1.
+    pub(crate) fn new(neurons: usize) -> Self {
         let (zeros, ones) = (vec![0.0; neurons], vec![1.0; neurons]);
         Self { gain: ones.clone(), shift: zeros.clone(), mean: zeros, variance: ones }
     }
 
+    /// Gain, shift, running mean and running variance, with their names in files.
+    pub fn arrays(&self) -> [(&'static str, &[f32]); 4] {
+        [
+            ("gain", &self.gain),
+            ("shift", &self.shift),
+            ("mean", &self.mean),
+            ("variance", &self.variance),
+        ]
+    }
+
+    /// Gain, shift, running mean and running variance, to change.
+    pub fn arrays_mut(&mut self) -> [&mut [f32]; 4] {
+        [&mut self.gain, &mut self.shift, &mut self.mean, &mut self.variance]
+    }
+
     /// Normalises by the batch and writes the result to both: before gain and shift to `normal`,
-    /// after them to `z`. `inverse` becomes one over the standard deviation of each neuron. The
-    /// running averages move.
-    pub fn forward(&mut self, z: &mut [f32], normal: &mut [f32], inverse: &mut [f32]) {
+    /// after them to `z`. `inverse` becomes one over the standard deviation of each neuron. Updates
+    /// the running averages.
+    pub(crate) fn forward(&mut self, z: &mut [f32], normal: &mut [f32], inverse: &mut [f32]) {
         let batch = z.len() / self.gain.len();
         let rows = z.chunks_exact_mut(batch).zip(normal.chunks_exact_mut(batch));
         for (j, (z, normal)) in rows.enumerate() {
@@ -103,9 +114,9 @@ impl BatchNorm {
         (scale, shift)
     }
 
-    /// From the gradient by the outcome to that by the preactivations, in place. Those by gain and
-    /// shift are written.
-    pub fn backward(
+    /// From the gradient by the output to that by the preactivations, in place. Also writes those by
+    /// gain and shift.
+    pub(crate) fn backward(
         &self,
         normal: &[f32],
         inverse: &[f32],

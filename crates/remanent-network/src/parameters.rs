@@ -1,15 +1,3 @@
-//! The checks that what a user asks for must pass.
+//! Checks of parameters.
 
-pub use remanent_math::range::{OutOfRange, within};
-use thiserror::Error;
-
-/// A parameter that makes no sense.
-#[derive(Clone, Debug, Error, PartialEq)]
-pub enum ParameterError {
-    /// A number outside its range.
-    #[error(transparent)]
-    OutOfRange(#[from] OutOfRange),
-    /// Something else.
-    #[error("{0}")]
-    Other(String),
-}
+pub use remanent_math::range::{OutOfRange, ParameterError, list_of, nth, within};

@@ -1,9 +1,9 @@
-//! One batch through a network and back: preactivations as Gaussian variables,
-//! and the gradient of the loss by their means and variances.
+//! Forward and backward pass of one batch: preactivations as Gaussian variables, and the gradient of
+//! the loss by their means and variances.
 //!
 //! By the central limit theorem the preactivations of a field network are
 //! z = m + ε v with m = N^{-1/2} Σ_i μ_ij h_i and v² = N^{-1} Σ_i σ²_ij h_i²
-//! (Eq. (eq6) of arXiv:2212.02846; the paper's sums are over the wrong index).
+//! (Eq. (eq6) of arXiv:2212.02846, where the sums are over the wrong index).
 //! The noise ε is drawn for each neuron and sample, in every layer. In a sign
 //! network v = 0 and there is no noise.
 //!
@@ -16,11 +16,12 @@ use crate::kernels;
 use crate::network::{Network, Weights};
 use crate::normalisation::{BatchNorm, layer_backward, layer_forward};
 use crate::product::{Matrix, multiply};
+use crate::softmax::Softmax;
 
-/// Gives the noise ε of layer l, a number for each neuron and sample.
+/// Writes the noise ε of layer l, one number for each neuron and sample.
 pub type Noise<'a> = &'a mut dyn FnMut(usize, &mut [f32]);
 
-/// Standard normal noise out of a stream, layer after layer and pass after pass.
+/// Standard normal noise from a stream, layer after layer and pass after pass.
 pub fn normal_noise(stream: Stream) -> impl FnMut(usize, &mut [f32]) {
     let mut group = 0;
     move |_, out| {
@@ -29,7 +30,7 @@ pub fn normal_noise(stream: Stream) -> impl FnMut(usize, &mut [f32]) {
     }
 }
 
-/// What one layer did with a batch.
+/// Intermediate values of one layer.
 #[derive(Clone, Debug, Default)]
 struct Trace {
     /// Activations h^{l+1}; the preactivations of the last layer.
@@ -42,7 +43,7 @@ struct Trace {
     normal: Vec<f32>,
     /// One over the standard deviations by which they were normalised.
     inverse: Vec<f32>,
-    /// What the sign activation was applied to.
+    /// Input of the sign activation.
     before_sign: Vec<f32>,
     /// K = ∂L/∂z.
     k: Vec<f32>,
@@ -50,7 +51,7 @@ struct Trace {
     k_ratio: Vec<f32>,
 }
 
-/// A batch on its way.
+/// The state of a forward and backward pass.
 #[derive(Clone, Debug, Default)]
 pub struct Pass {
     batch: usize,
@@ -75,7 +76,7 @@ pub struct GradientTile<'a> {
 }
 
 impl Pass {
-    /// Takes a batch of images, one after another.
+    /// Loads a batch of images, one after another.
     pub fn load(&mut self, network: &Network, images: &[f32]) {
         let inputs = network.architecture.inputs();
         self.batch = images.len() / inputs;
@@ -93,8 +94,8 @@ impl Pass {
         self.batch
     }
 
-    /// Forwards through all layers, with noise, as in training: batch normalisation goes by the
-    /// batch, and moves its running averages.
+    /// Forward pass of training, with noise: batch normalisation uses the batch and updates its
+    /// running averages.
     pub fn forward(&mut self, network: &mut Network, noise: Noise<'_>) {
         for l in 0..network.layers.len() {
             self.preactivate(network, l);
@@ -106,9 +107,9 @@ impl Pass {
         }
     }
 
-    /// Forwards through all layers, with noise, as in a test: batch normalisation goes by its
-    /// running averages. If the same batch went through before (`first` is false), the moments of
-    /// the first preactivations are taken from then.
+    /// Forward pass of prediction, with noise: batch normalisation uses its running averages. If
+    /// `first` is false, the moments of the first preactivations are those of the previous pass of
+    /// the same batch.
     pub fn test(&mut self, network: &Network, first: bool, noise: Noise<'_>) {
         for l in 0..network.layers.len() {
             if l > 0 || first {
@@ -129,7 +130,7 @@ impl Pass {
         }
     }
 
-    /// Saves the moments of the first preactivations, or brings them back.
+    /// Saves the moments of the first preactivations, or restores them.
     fn reuse_moments(&mut self, save: bool) {
         let trace = &mut self.traces[0];
         let (mean, variance) = &mut self.first_moments;
@@ -142,7 +143,7 @@ impl Pass {
         }
     }
 
-    /// Mean and variance of the preactivations of layer l, in the place of h and in `variance`.
+    /// Mean and variance of the preactivations of layer l, written to `h` and `variance`.
     fn preactivate(&mut self, network: &Network, l: usize) {
         let layer = &network.layers[l];
         let batch = self.batch;
@@ -214,7 +215,7 @@ impl Pass {
     }
 
     /// Cross entropy summed over the batch, and its gradient by the last preactivations:
-    /// K = e^t (softmax − target) (the paper's form is a misprint).
+    /// K = e^t (softmax − target) (the formula in the paper has a misprint).
     pub fn loss(&mut self, network: &Network, labels: &[u8]) -> f64 {
         let (batch, scale) = (self.batch, network.log_scale.exp());
         let classes = network.architecture.outputs();
@@ -224,12 +225,11 @@ impl Pass {
         self.by_log_scale = 0.0;
         for (b, &label) in labels.iter().enumerate() {
             let logit = |j: usize| scale * trace.h[j * batch + b];
-            let top = (0..classes).map(logit).fold(f32::NEG_INFINITY, f32::max);
-            let total: f32 = (0..classes).map(|j| (logit(j) - top).exp()).sum();
-            loss += f64::from(total.ln() + top - logit(usize::from(label)));
+            let softmax = Softmax::of(classes, logit);
+            loss += f64::from(softmax.total.ln() + softmax.largest - logit(usize::from(label)));
             for j in 0..classes {
                 let target = f32::from(u8::from(j == usize::from(label)));
-                let k = (logit(j) - top).exp() / total - target;
+                let k = softmax.exponential(logit(j)) / softmax.total - target;
                 self.by_log_scale += k * logit(j);
                 trace.k[j * batch + b] = scale * k;
             }
@@ -237,9 +237,9 @@ impl Pass {
         loss
     }
 
-    /// Turns the gradient by the outcome of layer l, in its place, into that by its preactivations;
-    /// then, unless l is the first layer, writes the gradient by the activations of the layer
-    /// before. Call for the layers from the last to the first, each before its weights change.
+    /// Turns the gradient by the output of layer l into that by its preactivations, in place; then,
+    /// unless l is the first layer, writes the gradient by the activations of the previous layer.
+    /// Call for the layers from last to first, each before its weights change.
     pub fn backward(&mut self, network: &Network, l: usize) {
         let last = l + 1 == network.layers.len();
         let trace = &mut self.traces[l];
@@ -272,7 +272,7 @@ impl Pass {
         }
     }
 
-    /// ∂L/∂h_i = Σ_j K_j (N^{-1/2} μ_ij + (ε_j/v_j) N^{-1} σ²_ij h_i), the paper's recursion.
+    /// ∂L/∂h_i = Σ_j K_j (N^{-1/2} μ_ij + (ε_j/v_j) N^{-1} σ²_ij h_i), the recursion of the paper.
     fn descend(&mut self, network: &Network, l: usize) {
         let layer = &network.layers[l];
         let (before, rest) = self.traces.split_at_mut(l);
@@ -326,9 +326,9 @@ impl Pass {
     }
 }
 
-/// Rows of `columns` numbers become columns of `rows` numbers.
+/// Transposes a rows × columns matrix.
 fn transpose(x: &[f32], rows: usize, columns: usize, out: &mut [f32]) {
-    // Blocks, so that what is read and what is written both stay in the cache.
+    // By blocks, so that source and destination stay in the cache.
     const BLOCK: usize = 16;
     for row in (0..rows).step_by(BLOCK) {
         let height = BLOCK.min(rows - row);

@@ -1,7 +1,7 @@
-//! What a trained network answers, in four ways.
+//! Predictions of a trained network, in four ways.
 //!
-//! A measure over binary weights can be asked in several ways, and they are not
-//! the same claim: only a sampled and a hard network are binary.
+//! A distribution over binary weights gives several predictors, and they are different claims: only
+//! a sampled and a hard network have binary weights.
 
 use remanent_data::dataset::View;
 use remanent_math::philox::Stream;
@@ -10,26 +10,27 @@ use serde::{Deserialize, Serialize};
 use crate::network::{Network, Weights};
 use crate::pass::{Pass, normal_noise};
 use crate::purposes;
+use crate::softmax::Softmax;
 
-/// How a network is asked.
+/// How predictions are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Predictor {
-    /// One pass with Gaussian preactivations, the paper's test.
+    /// One pass with Gaussian preactivations, as in the paper.
     Stochastic,
     /// Probabilities averaged over several such passes.
     MeanField,
-    /// Probabilities averaged over several binary networks drawn from the measure.
+    /// Probabilities averaged over several binary networks drawn from the distribution.
     Sampled,
     /// The binary network of the most probable weights, sign θ.
     Hard,
 }
 
 impl Predictor {
-    /// All of them.
+    /// All predictors.
     pub const ALL: [Self; 4] = [Self::Stochastic, Self::MeanField, Self::Sampled, Self::Hard];
 
-    /// Its name in results.
+    /// The name in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Stochastic => "stochastic",
@@ -40,7 +41,7 @@ impl Predictor {
     }
 }
 
-/// Class probabilities of some images, image by image.
+/// Class probabilities, image by image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probabilities {
     /// Number of classes.
@@ -49,11 +50,15 @@ pub struct Probabilities {
     pub values: Vec<f32>,
 }
 
-/// Images that are treated together.
+/// Images processed together.
 const BATCH: usize = 256;
 
-/// Asks a network about the images of each view. `draws` is the number of passes or of sampled
-/// networks. `step` addresses the random numbers: other steps, other draws.
+/// Predicts the classes of the images of each view. `draws` is the number of passes or of sampled
+/// networks (at least 1). `stream` gives the random numbers of each batch or draw.
+///
+/// # Panics
+///
+/// If the images do not have as many pixels as the network has inputs.
 pub fn predict(
     network: &Network,
     views: &[View<'_>],
@@ -61,12 +66,12 @@ pub fn predict(
     draws: usize,
     stream: impl Fn(u32) -> Stream,
 ) -> Vec<Probabilities> {
-    let classes = network.architecture.outputs();
+    let (classes, draws) = (network.architecture.outputs(), draws.max(1));
     let empty =
         |view: &View<'_>| Probabilities { classes, values: vec![0.0; view.len() * classes] };
     let mut out: Vec<Probabilities> = views.iter().map(empty).collect();
     match (predictor, network.weights) {
-        // All weights of a sign network are certain: one binary network is all there is.
+        // A sign network is a single binary network.
         (_, Weights::Sign) | (Predictor::Hard, _) => {
             let hard = network.hard();
             add_all(&hard, views, 1, &stream, &mut out);
@@ -85,9 +90,9 @@ pub fn predict(
     out
 }
 
-/// The stream of random numbers of a test: `after` so many epochs, draw by draw.
+/// The random numbers of predictions after `after` epochs.
 pub fn test_stream(seed: u64, trial: u32, after: usize) -> impl Fn(u32) -> Stream {
-    // The epoch is mixed into the seed: trial and step are taken.
+    // The epoch is mixed into the seed, because trial and step are in use.
     let seed = seed ^ (after as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     move |step| Stream::new(seed, purposes::TEST, trial, step)
 }
@@ -127,10 +132,9 @@ fn add_softmax(logits: &[f32], batch: usize, share: f32, values: &mut [f32]) {
     let classes = logits.len() / batch;
     for (b, values) in values.chunks_exact_mut(classes).enumerate() {
         let logit = |j: usize| logits[j * batch + b];
-        let top = (0..classes).map(logit).fold(f32::NEG_INFINITY, f32::max);
-        let total: f32 = (0..classes).map(|j| (logit(j) - top).exp()).sum();
+        let softmax = Softmax::of(classes, logit);
         for (j, value) in values.iter_mut().enumerate() {
-            *value += share * (logit(j) - top).exp() / total;
+            *value += share * softmax.exponential(logit(j)) / softmax.total;
         }
     }
 }

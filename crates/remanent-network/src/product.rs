@@ -1,13 +1,13 @@
-//! The matrix product, checked and then handed to the `gemm` crate.
+//! The matrix product: checked, then computed by the single-precision part of the `gemm` crate.
 //!
-//! Everything a network holds for a batch is stored neuron by neuron: an array
-//! of N × B numbers, the B samples of a neuron side by side. With weights
-//! stored as N_l × N_{l+1}, all six products of a layer then run at the
-//! library's full rate, with no transposed copy of the weights.
+//! The activations of a batch are stored neuron by neuron: N × B numbers, the B samples of a neuron
+//! side by side. With weights stored as N_l × N_{l+1}, all six products of a layer run at the
+//! library's full speed, without a transposed copy of the weights.
 
-use gemm::Parallelism;
+use gemm_common::Parallelism;
+use gemm_f32::gemm::f32::get_gemm_fn;
 
-/// A matrix laid over a slice.
+/// A matrix view of a slice.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a> {
     values: &'a [f32],
@@ -18,7 +18,7 @@ pub struct Matrix<'a> {
 }
 
 impl<'a> Matrix<'a> {
-    /// Row after row.
+    /// A matrix stored row after row.
     ///
     /// # Panics
     ///
@@ -49,13 +49,13 @@ pub fn multiply(out: &mut [f32], scale: f32, a: Matrix<'_>, b: Matrix<'_>) {
     assert_eq!(a.columns, b.rows, "the inner dimensions of a product");
     assert_eq!(out.len(), a.rows * b.columns, "the shape of a product");
     let stride = |n: usize| n as isize;
-    // out = a b row by row is outᵀ = bᵀ aᵀ column by column, the form the library likes.
+    // out = a b row by row is outᵀ = bᵀ aᵀ column by column, the layout the library is fastest with.
     #[expect(unsafe_code, reason = "the library takes pointers; the lengths are checked above")]
     // SAFETY: `out` holds rows × columns numbers by the assertion, and is borrowed alone. `a` and
     // `b` hold exactly rows × columns numbers by construction, with strides that step through
     // each of them once.
     unsafe {
-        gemm::gemm(
+        get_gemm_fn()(
             b.columns,
             a.rows,
             a.columns,
@@ -77,6 +77,21 @@ pub fn multiply(out: &mut [f32], scale: f32, a: Matrix<'_>, b: Matrix<'_>) {
             Parallelism::None,
         );
     }
+}
+
+/// The instruction set that [`multiply`] uses on this machine. Results agree to rounding between
+/// instruction sets.
+pub fn instructions() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if std::arch::is_x86_feature_detected!("avx512f") {
+            return "avx512";
+        }
+        if std::arch::is_x86_feature_detected!("fma") {
+            return "avx2";
+        }
+    }
+    std::env::consts::ARCH
 }
 
 #[cfg(test)]

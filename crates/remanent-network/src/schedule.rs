@@ -1,4 +1,4 @@
-//! β, the scale of the fields, as it changes over a stream of tasks.
+//! The schedule of β, the scale of the fields, over a stream of tasks.
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,14 +28,14 @@ pub enum BetaSchedule {
 }
 
 impl BetaSchedule {
-    /// β of a task and epoch, both counted from 0, the epoch over the whole stream.
+    /// β of a task and epoch, both counted from 0; the epoch counts over the whole stream.
     pub fn at(&self, task: usize, epoch: usize, epochs: usize) -> f64 {
         match self {
-            Self::Tasks(values) => values[task.min(values.len() - 1)],
+            Self::Tasks(values) => at_or_last(values, task),
             Self::Tanh { a, delta, b } => {
                 a * (delta + b * (epoch + 1) as f64 / epochs as f64).tanh()
             }
-            Self::Epochs(values) => values[epoch],
+            Self::Epochs(values) => at_or_last(values, epoch),
         }
     }
 
@@ -48,7 +48,7 @@ impl BetaSchedule {
             Self::Tanh { .. } => (1, 1, "tasks"),
         };
         if given != needed {
-            return Err(ParameterError::Other(format!(
+            return Err(ParameterError::Invalid(format!(
                 "the schedule of beta has {given} values, but the stream has {needed} {of}"
             )));
         }
@@ -58,6 +58,11 @@ impl BetaSchedule {
         }
         Ok(())
     }
+}
+
+/// The value for `index`, or the last one. NaN if there is none, which no check accepts.
+fn at_or_last(values: &[f64], index: usize) -> f64 {
+    values.get(index).or(values.last()).copied().unwrap_or(f64::NAN)
 }
 
 impl fmt::Display for BetaSchedule {
@@ -82,7 +87,7 @@ impl FromStr for BetaSchedule {
 
     fn from_str(text: &str) -> Result<Self, ParameterError> {
         let wrong = || {
-            ParameterError::Other(format!(
+            ParameterError::Invalid(format!(
                 "beta schedule '{text}' is not understood: write '2' or '1,12.5' (one value for \
                  each task), 'tanh:10,0.1,2' (10 tanh(0.1 + 2 epoch/epochs)), or \
                  'epochs:1,1.5,2' (one value for each epoch)"

@@ -1,4 +1,4 @@
-//! Arrays in a file: safetensors, with a note of what they are and a checksum.
+//! Arrays in safetensors files, with metadata and a checksum.
 //!
 //! Any program that knows safetensors can read the arrays. Under the key
 //! `remanent` of the file's metadata is a JSON object: `kind` (`model` or
@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::Path;
 
-use remanent_data::files::{self, FileError};
+use remanent_store::atomic;
+use remanent_store::files::FileError;
 use safetensors::SafeTensorError;
 use safetensors::tensor::{Dtype, SafeTensors, View};
 use serde_json::{Value, json};
@@ -23,9 +24,10 @@ const KEY: &str = "remanent";
 
 /// Why a file of arrays cannot be used.
 #[derive(Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TensorError {
     /// Not a safetensors file, or cut short.
-    #[error("it is no safetensors file, or it is cut short ({0})")]
+    #[error("it is not a safetensors file, or it is cut short ({0})")]
     Format(String),
     /// A safetensors file of another program.
     #[error("it was not written by remanent")]
@@ -44,15 +46,15 @@ pub enum TensorError {
         /// What it should be.
         wanted: String,
     },
-    /// Changed since it was written.
+    /// The checksum does not match.
     #[error("its checksum does not match: it is damaged")]
     Checksum,
-    /// An array that should be there and is not, or has another shape.
+    /// An array is missing or has another shape.
     #[error("{0}")]
     Content(String),
 }
 
-/// Arrays on their way into a file: borrowed, so that to save a network needs no second copy of it.
+/// Arrays to write: borrowed, so that saving a network needs no second copy.
 #[derive(Clone, Debug, Default)]
 pub struct Arrays<'a>(BTreeMap<String, Array<'a>>);
 
@@ -76,13 +78,13 @@ impl<'a> Arrays<'a> {
         self.0.values().map(|array| array.values.len()).sum()
     }
 
-    /// Writes the file, whole or not at all: the arrays, and what they belong to.
+    /// Writes the file atomically: the arrays, and `about` as metadata.
     pub fn write(&self, path: &Path, kind: &str, about: &Value) -> Result<(), FileError> {
         let other = |error: SafeTensorError| match error {
             SafeTensorError::IoError(error) => error,
             error => io::Error::other(error),
         };
-        files::replace(path, |temporary| {
+        atomic::replace(path, |temporary| {
             safetensors::serialize_to_file(&self.0, Some(self.note(kind, about)), temporary)
                 .map_err(other)
         })
@@ -98,7 +100,7 @@ impl<'a> Arrays<'a> {
         let mut digest = Digest::new(kind, about);
         for (name, array) in &self.0 {
             digest.begin(name, &array.shape);
-            // A piece at a time, for the bytes of all numbers are as many as the numbers again.
+            // A piece at a time: the bytes of all numbers would double the memory.
             for piece in array.values.chunks(1 << 14) {
                 digest.add(&little_endian(piece));
             }
@@ -131,7 +133,7 @@ impl View for &Array<'_> {
     }
 }
 
-/// Arrays out of a file, by name, with their shapes.
+/// Arrays of a file, by name, with their shapes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tensors(BTreeMap<String, (Vec<usize>, Vec<f32>)>);
 
@@ -141,18 +143,18 @@ impl Tensors {
         self.0.iter().map(|(name, (shape, _))| (name.as_str(), shape.as_slice()))
     }
 
-    /// Takes an array out; empty if it is not there. It must have so many numbers.
+    /// Removes an array of `count` numbers; empty if it does not exist.
     pub fn take(&mut self, name: &str, count: usize) -> Result<Vec<f32>, TensorError> {
         match self.0.remove(name) {
             None => Ok(Vec::new()),
             Some((_, values)) if values.len() == count => Ok(values),
             Some((shape, _)) => Err(TensorError::Content(format!(
-                "its array {name} has the shape {shape:?}, and {count} numbers are needed"
+                "its array {name} has the shape {shape:?}, but {count} numbers are needed"
             ))),
         }
     }
 
-    /// Takes an array out that must be there.
+    /// Removes an array that must exist.
     pub fn need(&mut self, name: &str, count: usize) -> Result<Vec<f32>, TensorError> {
         let values = self.take(name, count)?;
         if values.is_empty() && count > 0 {

@@ -1,48 +1,51 @@
 //! One step of learning, for every learner.
 //!
-//! The products of a layer are taken for a few upstream neurons at a time, and
-//! everything that follows (gradient, regularisers, optimiser, moments of the
-//! new weights) is done while these are in the cache: the gradient of a layer
-//! never exists as a whole.
+//! The products of a layer are computed for a few upstream neurons at a time. Gradient,
+//! regularisers, optimiser and the moments of the new weights follow while these are in the cache:
+//! the gradient of a whole layer is never stored.
 
+use remanent_data::dataset::View;
+use remanent_math::adam::{self, AdamStep};
 use thiserror::Error;
 
-use crate::kernels::{self, AdamStep};
-use crate::learner::{Form, Learner, Optimizer, Parameters};
+use crate::kernels;
+use crate::learner::{Fisher, Form, Learner, Optimizer, Parameters};
 use crate::network::{Layer, Network, Weights};
+use crate::parameters::ParameterError;
 use crate::pass::{GradientTile, Noise, Pass};
 
-/// Numbers of a gradient that are held at a time.
+/// Largest part of a gradient held at a time.
 const TILE: usize = 1 << 16;
-/// Numbers that a chain of kernels treats at a time, so that they stay in the nearest cache.
+/// Numbers that a sequence of kernels processes at a time, so that they stay in the nearest cache.
 const PIECE: usize = 1 << 9;
 
-/// A loss or a weight that is no number any more.
+/// A loss or a weight is no longer finite.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("training diverged at step {step}: {what}; a smaller lr or beta may help")]
+#[non_exhaustive]
 pub struct Diverged {
     /// The step, counted from 1 over the whole stream.
     pub step: u64,
-    /// Where it was seen.
+    /// What is not finite.
     pub what: String,
 }
 
-/// What a learner remembers of one layer besides θ. Unused parts are empty.
+/// State of a learner for one layer besides θ. Unused parts are empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
     /// First moment of Adam.
     pub first: Vec<f32>,
     /// Second moment of Adam.
     pub second: Vec<f32>,
-    /// Gradient of the divergence from the step before.
+    /// Gradient of the divergence from the previous step.
     pub kept: Vec<f32>,
-    /// The field at the last switch, or Σ F θ of the tasks learned.
+    /// The field at the end of the last task, or Σ F θ over the tasks learned.
     pub anchor: Vec<f32>,
-    /// Σ F of the tasks learned.
+    /// Σ F over the tasks learned.
     pub fisher: Vec<f32>,
 }
 
-/// What changes from step to step by plan.
+/// The scheduled quantities of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment {
     /// β.
@@ -57,25 +60,35 @@ pub struct Moment {
 #[derive(Clone, Debug)]
 pub struct Trainer {
     parameters: Parameters,
-    /// The network.
-    pub network: Network,
-    /// What is remembered of each layer.
-    pub memories: Vec<Memory>,
-    /// Moments of Adam for what is not a weight: output scale, gains and shifts.
-    pub extras: Memory,
-    /// Steps made.
-    pub steps: u64,
+    pub(crate) network: Network,
+    /// One for each layer.
+    pub(crate) memories: Vec<Memory>,
+    /// For output scale, gains and shifts.
+    pub(crate) extras: Memory,
+    pub(crate) steps: u64,
     pass: Pass,
     by_mean: Vec<f32>,
     by_variance: Vec<f32>,
 }
 
 impl Trainer {
-    /// Nothing learned yet. The parameters have been checked.
-    pub fn new(parameters: &Parameters, mut network: Network) -> Self {
+    /// Starts to train a network.
+    ///
+    /// # Errors
+    ///
+    /// If a parameter is out of range, or the network is not one of this learner.
+    pub fn new(parameters: &Parameters, mut network: Network) -> Result<Self, ParameterError> {
+        parameters.check_step()?;
+        if network.weights != parameters.weights() {
+            let (found, needed) = (network.weights, parameters.weights());
+            return Err(ParameterError::Invalid(format!(
+                "the learner {:?} needs {needed:?} weights, and the network has {found:?} weights",
+                parameters.learner
+            )));
+        }
         network.log_scale = parameters.output_scale.ln() as f32;
         let memories = network.layers.iter().map(|layer| Memory::new(parameters, layer)).collect();
-        Self {
+        Ok(Self {
             parameters: parameters.clone(),
             network,
             memories,
@@ -84,16 +97,54 @@ impl Trainer {
             pass: Pass::default(),
             by_mean: Vec::new(),
             by_variance: Vec::new(),
-        }
+        })
     }
 
-    /// What it was told.
+    /// The parameters.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }
 
-    /// Learns from a batch, images one after another, and gives its loss before the step, summed
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// The state of the learner for each layer.
+    pub fn memories(&self) -> &[Memory] {
+        &self.memories
+    }
+
+    /// The moments of Adam for output scale, gains and shifts.
+    pub fn extras(&self) -> &Memory {
+        &self.extras
+    }
+
+    /// Number of steps made.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Sets β of the network.
+    pub fn set_beta(&mut self, beta: f32) {
+        self.network.set_beta(beta);
+    }
+
+    /// Changes θ of the network; see [`Network::update_theta`].
+    pub fn update_theta(&mut self, change: impl FnMut(usize, &mut [f32])) {
+        self.network.update_theta(change);
+    }
+
+    /// Learns from a batch (images one after another) and returns its loss before the step, summed
     /// over the batch.
+    ///
+    /// # Errors
+    ///
+    /// If the loss is not finite.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one label for each image, or a label is not a class of the network.
     pub fn step(
         &mut self,
         images: &[f32],
@@ -120,7 +171,7 @@ impl Trainer {
         Ok(loss)
     }
 
-    /// The numbers of Adam at this step.
+    /// The constants of Adam at this step.
     fn adam_step(&self) -> AdamStep {
         let [b1, b2, epsilon] = self.parameters.adam;
         let steps = self.steps as f64;
@@ -130,6 +181,7 @@ impl Trainer {
             b1: b1 as f32,
             b2: b2 as f32,
             epsilon: epsilon as f32,
+            negligible: kernels::NEGLIGIBLE,
         }
     }
 
@@ -170,8 +222,8 @@ impl Trainer {
         }
     }
 
-    /// Output scale, gains and shifts follow Adam, whatever the learner.
-    fn learn_extras(&mut self, adam: &AdamStep) {
+    /// Output scale, gains and shifts use Adam with every learner.
+    fn learn_extras(&mut self, step: &AdamStep) {
         let mut values: Vec<&mut f32> = Vec::new();
         let mut gradient = Vec::new();
         if self.parameters.learned_scale {
@@ -189,15 +241,41 @@ impl Trainer {
         }
         self.extras.first.resize(values.len(), 0.0);
         self.extras.second.resize(values.len(), 0.0);
-        kernels::adam(adam, &mut self.extras.first, &mut self.extras.second, &mut gradient);
+        adam::advance(step, &mut self.extras.first, &mut self.extras.second, &mut gradient);
         values.into_iter().zip(gradient).for_each(|(value, step)| *value -= step);
     }
 
-    /// Makes the posterior of now the anchor of what follows.
+    /// Ends a task: sets the anchor of the next ones. `task` and seed address the random numbers of
+    /// the empirical Fisher information.
+    pub fn end_task(&mut self, examples: &View<'_>, seed: u64, trial: u32, task: usize) {
+        let Parameters { learner, fisher, .. } = self.parameters;
+        if learner == Learner::Ewc && fisher == Fisher::Empirical {
+            let informations = self.information(examples, seed, trial, task);
+            self.set_elastic(informations);
+        } else {
+            self.set_anchor();
+        }
+    }
+
+    /// Makes the current posterior the anchor.
     pub fn set_anchor(&mut self) {
         for (layer, memory) in self.network.layers.iter().zip(&mut self.memories) {
             memory.anchor.clone_from(&layer.theta);
             kernels::scale(self.network.beta, &mut memory.anchor);
+        }
+    }
+
+    /// Adds the quadratic form of a learned task to those of the tasks before: F and F θ.
+    pub fn set_elastic(&mut self, informations: Vec<Vec<f32>>) {
+        let layers = self.network.layers.iter().zip(&mut self.memories);
+        for ((layer, memory), information) in layers.zip(informations) {
+            memory.fisher.resize(layer.theta.len(), 0.0);
+            memory.anchor.resize(layer.theta.len(), 0.0);
+            let sums = memory.fisher.iter_mut().zip(&mut memory.anchor);
+            for ((fisher, pull), (f, t)) in sums.zip(information.iter().zip(&layer.theta)) {
+                *fisher += f;
+                *pull += f * t;
+            }
         }
     }
 
@@ -224,7 +302,7 @@ impl Memory {
         }
     }
 
-    /// Floats it holds.
+    /// Number of floats held.
     pub fn len(&self) -> usize {
         self.first.len()
             + self.second.len()
@@ -233,18 +311,18 @@ impl Memory {
             + self.fisher.len()
     }
 
-    /// Whether nothing is remembered.
+    /// Whether all parts are empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// How a piece of a layer learns.
+/// The update of a piece of a layer.
 struct Rule<'a> {
     parameters: &'a Parameters,
     moment: &'a Moment,
     adam: &'a AdamStep,
-    /// B/M: the batch's share of an epoch, in which the anchor of the task counts once.
+    /// B/M: the batch's share of an epoch. The anchor of the task counts once in an epoch.
     share: f32,
 }
 
@@ -284,7 +362,7 @@ impl Rule<'_> {
 
         self.optimise(memory, at.clone(), g);
         kernels::subtract(g, theta);
-        // `ewc` takes the information before the step, `vcl` after it.
+        // `ewc` uses the information before the step, `vcl` that after it.
         if elastic && !memory.kept.is_empty() {
             kernels::keep(beta, variance, g, &mut memory.kept[at.clone()]);
         }
@@ -316,12 +394,12 @@ impl Rule<'_> {
         kernels::signs(theta, &mut layer.mean[at]);
     }
 
-    /// From gradient to step, in place.
+    /// Turns the gradient into a step, in place.
     fn optimise(&self, memory: &mut Memory, at: std::ops::Range<usize>, g: &mut [f32]) {
         match self.parameters.optimizer {
             Optimizer::Adam => {
                 let (first, second) = (&mut memory.first[at.clone()], &mut memory.second[at]);
-                kernels::adam(self.adam, first, second, g);
+                adam::advance(self.adam, first, second, g);
             }
             Optimizer::Sgd => kernels::scale(self.parameters.lr as f32, g),
         }

@@ -6,7 +6,7 @@ use std::thread;
 use remanent_data::dataset::{Dataset, View};
 use remanent_data::digits;
 use remanent_network::architecture::{Activation, Normalisation};
-use remanent_network::course::{Course, Event};
+use remanent_network::course::{Course, CourseSpec, Event};
 use remanent_network::learner::{Anchor, Fisher, Form, Learner, Optimizer, Parameters};
 use remanent_network::tensors::Tensors;
 
@@ -26,8 +26,7 @@ fn of(learner: Learner) -> Parameters {
 
 fn course<'a>(parameters: &Parameters, tasks: &[View<'a>], seed: u64) -> Course<'a> {
     let epochs = if parameters.learner == Learner::Joint { &EPOCHS[..1] } else { &EPOCHS };
-    parameters.check(tasks.len(), epochs.iter().sum()).unwrap();
-    Course::new(parameters, tasks, epochs, 10, seed, 1)
+    Course::new(CourseSpec { parameters, tasks, epochs, classes: 10, seed, trial: 1 }).unwrap()
 }
 
 fn run_to_the_end(course: &mut Course<'_>) {
@@ -207,19 +206,19 @@ fn what_is_held_and_saved_is_bounded_by_the_number_of_weights() {
                         }
                         let mut course = course(&parameters, &tasks, 8);
                         run_to_the_end(&mut course);
-                        let network = &course.trainer.network;
-                        let weights = network.architecture.weights();
+                        let network = course.network();
+                        let weights = network.architecture().weights();
                         // Gain, shift, two averages and four moments a neuron; two of the scale.
-                        let neurons: usize = network.architecture.widths[1..].iter().sum();
+                        let neurons: usize = network.architecture().widths[1..].iter().sum();
                         let small = 8 * neurons + 2;
                         let saved = course.save().1.count();
                         assert!(saved <= 5 * weights + small, "{parameters:?} saves {saved}");
-                        let layers = network.layers.iter().zip(&course.trainer.memories);
+                        let layers = network.layers().iter().zip(course.trainer().memories());
                         let held: usize = layers
                             .map(|(layer, memory)| {
-                                layer.theta.len()
-                                    + layer.mean.len()
-                                    + layer.variance.len()
+                                layer.theta().len()
+                                    + layer.mean().len()
+                                    + layer.variance().len()
                                     + memory.len()
                             })
                             .sum();

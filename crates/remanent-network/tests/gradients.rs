@@ -110,23 +110,28 @@ fn parameters(
 
 fn trainer(parameters: &Parameters) -> Trainer {
     let architecture = parameters.architecture(WIDTHS[0], WIDTHS[LAYERS]);
-    let mut network = Network::random(&architecture, parameters.weights(), 0.8, 4, 0);
-    for (l, norm) in network.batch_norms.iter_mut().enumerate() {
-        let neurons = norm.gain.len();
-        norm.gain = normals(neurons, 30 + l as u32).iter().map(|x| 1.0 + 0.3 * x).collect();
-        norm.shift = normals(neurons, 40 + l as u32).iter().map(|x| 0.4 * x).collect();
+    let mut network = Network::random(&architecture, parameters.weights(), 0.8, 4, 0).unwrap();
+    for (l, norm) in network.batch_norms_mut().iter_mut().enumerate() {
+        let [gain, shift, ..] = norm.arrays_mut();
+        let neurons = gain.len();
+        for (gain, x) in gain.iter_mut().zip(normals(neurons, 30 + l as u32)) {
+            *gain = 1.0 + 0.3 * x;
+        }
+        for (shift, x) in shift.iter_mut().zip(normals(neurons, 40 + l as u32)) {
+            *shift = 0.4 * x;
+        }
     }
     network.set_beta(BETA);
-    Trainer::new(parameters, network)
+    Trainer::new(parameters, network).unwrap()
 }
 
 /// (θ before − θ after)/lr, layer by layer.
 fn descent(before: &Network, after: &Network) -> Vec<Vec<f64>> {
-    let layers = before.layers.iter().zip(&after.layers);
+    let layers = before.layers().iter().zip(after.layers());
     let layer = |(before, after): (&[f32], &[f32])| {
         before.iter().zip(after).map(|(&b, &a)| (f64::from(b) - f64::from(a)) / RATE).collect()
     };
-    layers.map(|(before, after)| layer((&before.theta, &after.theta))).collect()
+    layers.map(|(before, after)| layer((before.theta(), after.theta()))).collect()
 }
 
 /// What the gradient is taken by.
@@ -158,19 +163,19 @@ struct Reference {
 
 impl Reference {
     fn new(network: &Network, batch: &Batch) -> Self {
-        let theta = network.layers.iter().map(|layer| match network.weights {
-            Weights::Field => wide(&layer.theta),
-            Weights::Sign => layer.theta.iter().map(|&t| f64::from(t).signum()).collect(),
+        let theta = network.layers().iter().map(|layer| match network.weights() {
+            Weights::Field => wide(layer.theta()),
+            Weights::Sign => layer.theta().iter().map(|&t| f64::from(t).signum()).collect(),
         });
-        let norms = &network.batch_norms;
+        let norms = network.batch_norms();
         let mut reference = Self {
-            architecture: network.architecture.clone(),
-            weights: network.weights,
-            beta: f64::from(network.beta),
+            architecture: network.architecture().clone(),
+            weights: network.weights(),
+            beta: f64::from(network.beta()),
             theta: theta.collect(),
-            gain: norms.iter().map(|norm| wide(&norm.gain)).collect(),
-            shift: norms.iter().map(|norm| wide(&norm.shift)).collect(),
-            log_scale: vec![f64::from(network.log_scale)],
+            gain: norms.iter().map(|norm| wide(norm.arrays()[0].1)).collect(),
+            shift: norms.iter().map(|norm| wide(norm.arrays()[1].1)).collect(),
+            log_scale: vec![f64::from(network.log_scale())],
             images: wide(&batch.images),
             labels: batch.labels.clone(),
             noise: batch.noise.iter().map(|noise| wide(noise)).collect(),
@@ -305,14 +310,14 @@ fn assert_same(found: &[f64], expected: &[f64], tolerance: f64, what: &str) -> f
 /// All gradients of one step against the differences of the loss; gives the largest deviation.
 fn check(parameters: &Parameters, batch: &Batch, what: &str) -> f64 {
     let mut trainer = trainer(parameters);
-    let before = trainer.network.clone();
+    let before = trainer.network().clone();
     let mut reference = Reference::new(&before, batch);
     let (loss, exact) = (batch.loss(&before), reference.loss());
     assert!((loss - exact).abs() < 2e-6 * exact, "{what}: loss {loss}, by definition {exact}");
 
     batch.step(&mut trainer, BETA);
     let mut worst: f64 = 0.0;
-    for (l, found) in descent(&before, &trainer.network).iter().enumerate() {
+    for (l, found) in descent(&before, trainer.network()).iter().enumerate() {
         let exact = reference.gradient(Part::Theta(l));
         worst = worst.max(assert_same(found, &exact, 1e-5, &format!("{what}, layer {l}")));
     }
@@ -321,7 +326,7 @@ fn check(parameters: &Parameters, batch: &Batch, what: &str) -> f64 {
     if parameters.normalisation == Normalisation::Batch {
         parts.extend((0..LAYERS).flat_map(|l| [Part::Gain(l), Part::Shift(l)]));
     }
-    let mut moments = trainer.extras.first.iter();
+    let mut moments = trainer.extras().first.iter();
     for part in parts {
         let exact = reference.gradient(part);
         let found: Vec<f64> =
@@ -373,16 +378,16 @@ fn the_loss_falls_along_the_gradient_as_the_gradient_says() {
     for normalisation in NORMALISATIONS {
         let parameters = parameters(Learner::Vcl, Activation::Relu, normalisation);
         let mut trainer = trainer(&parameters);
-        let (before, batch) = (trainer.network.clone(), Batch::new(BATCH, 1.0));
+        let (before, batch) = (trainer.network().clone(), Batch::new(BATCH, 1.0));
         batch.step(&mut trainer, BETA);
-        let gradient = descent(&before, &trainer.network);
+        let gradient = descent(&before, trainer.network());
         let norm = gradient.iter().flatten().map(|g| g * g).sum::<f64>().sqrt();
         // Nothing but the program's own loss, in single precision: 1e-6 of rounding over 1e-2.
         let loss = |t: f64| {
             let mut moved = before.clone();
-            for (layer, g) in moved.layers.iter_mut().zip(&gradient) {
-                layer.theta.iter_mut().zip(g).for_each(|(x, g)| *x += (t * g / norm) as f32);
-            }
+            moved.update_theta(|l, theta| {
+                theta.iter_mut().zip(&gradient[l]).for_each(|(x, g)| *x += (t * g / norm) as f32);
+            });
             moved.set_beta(BETA);
             batch.loss(&moved)
         };
@@ -413,20 +418,20 @@ fn anchored(learner: Learner, anchor: Anchor) -> Parameters {
 }
 
 /// Each layer's weights, moved at random by about `by`.
-fn scatter(network: &mut Network, by: f32) {
-    for (l, layer) in network.layers.iter_mut().enumerate() {
-        let moves = normals(layer.theta.len(), 50 + l as u32);
-        layer.theta.iter_mut().zip(moves).for_each(|(t, m)| *t += by * m);
-    }
+fn scatter(trainer: &mut Trainer, by: f32) {
+    trainer.update_theta(|l, theta| {
+        let moves = normals(theta.len(), 50 + l as u32);
+        theta.iter_mut().zip(moves).for_each(|(t, m)| *t += by * m);
+    });
 }
 
 #[test]
 fn a_black_batch_moves_no_weight() {
     let mut trainer = trainer(&anchored(Learner::Vcl, Anchor::None));
-    let before = trainer.network.clone();
+    let before = trainer.network().clone();
     black().step(&mut trainer, BETA);
-    for (before, after) in before.layers.iter().zip(&trainer.network.layers) {
-        assert_eq!(before.theta, after.theta);
+    for (before, after) in before.layers().iter().zip(trainer.network().layers()) {
+        assert_eq!(before.theta(), after.theta());
     }
 }
 
@@ -437,19 +442,19 @@ fn the_anchor_of_the_task_pulls_by_the_gradient_of_the_divergence() {
     for learner in [Learner::Vcl, Learner::Ewc] {
         let mut trainer = trainer(&anchored(learner, Anchor::Task));
         let anchors: Vec<Vec<f64>> = trainer
-            .network
-            .layers
+            .network()
+            .layers()
             .iter()
-            .map(|layer| wide(&layer.theta).iter().map(|t| f64::from(BETA) * t).collect())
+            .map(|layer| wide(layer.theta()).iter().map(|t| f64::from(BETA) * t).collect())
             .collect();
         trainer.set_anchor();
-        scatter(&mut trainer.network, 0.5);
-        trainer.network.set_beta(NEXT);
-        let before = trainer.network.clone();
+        scatter(&mut trainer, 0.5);
+        trainer.set_beta(NEXT);
+        let before = trainer.network().clone();
         black().step(&mut trainer, NEXT);
         let share = 2.5 * BATCH as f64 / EXAMPLES as f64;
-        for (l, found) in descent(&before, &trainer.network).iter().enumerate() {
-            let weights = before.layers[l].theta.iter().zip(&anchors[l]);
+        for (l, found) in descent(&before, trainer.network()).iter().enumerate() {
+            let weights = before.layers()[l].theta().iter().zip(&anchors[l]);
             let exact: Vec<f64> = weights
                 .map(|(&theta, &anchor)| {
                     let beta = f64::from(NEXT);
@@ -474,13 +479,13 @@ fn the_anchor_of_the_step_pulls_by_the_gradient_of_the_divergence_from_the_step_
         let parameters = anchored(learner, Anchor::Step);
         // Two steps at a moderate rate, of which the second is a black batch.
         let mut trainer = trainer(&Parameters { lr: 0.5, ..parameters.clone() });
-        let first = trainer.network.clone();
+        let first = trainer.network().clone();
         Batch::new(BATCH, 1.0).step(&mut trainer, BETA);
-        let second = trainer.network.clone();
+        let second = trainer.network().clone();
         black().step(&mut trainer, BETA);
-        for (l, found) in descent(&second, &trainer.network).iter().enumerate() {
+        for (l, found) in descent(&second, trainer.network()).iter().enumerate() {
             let found: Vec<f64> = found.iter().map(|g| g * RATE / 0.5).collect();
-            let weights = first.layers[l].theta.iter().zip(&second.layers[l].theta);
+            let weights = first.layers()[l].theta().iter().zip(second.layers()[l].theta());
             let exact: Vec<f64> = weights
                 .map(|(&old, &new)| {
                     let (old, new) = (f64::from(old), f64::from(new));
@@ -507,26 +512,26 @@ fn the_divergence_is_the_quadratic_form_of_elastic_weight_consolidation_for_smal
         .iter()
         .map(|&distance: &f32| {
             let mut trainer = trainer(&anchored(Learner::Ewc, Anchor::Task));
-            let old = trainer.network.clone();
+            let old = trainer.network().clone();
             trainer.set_anchor();
             // Outwards, so that the terms of third order have one sign.
-            for layer in &mut trainer.network.layers {
-                layer.theta.iter_mut().for_each(|t| *t += distance.copysign(*t));
-            }
-            trainer.network.set_beta(BETA);
-            let new = trainer.network.clone();
+            trainer.update_theta(|_, theta| {
+                theta.iter_mut().for_each(|t| *t += distance.copysign(*t));
+            });
+            trainer.set_beta(BETA);
+            let new = trainer.network().clone();
             black().step(&mut trainer, BETA);
             let share = 2.5 * BATCH as f64 / EXAMPLES as f64;
-            let pulls = descent(&new, &trainer.network);
+            let pulls = descent(&new, trainer.network());
             let (mut exact, mut form, mut by_variance) = (0.0, 0.0, 0.0);
-            for ((old, new), pulls) in old.layers.iter().zip(&new.layers).zip(&pulls) {
+            for ((old, new), pulls) in old.layers().iter().zip(new.layers()).zip(&pulls) {
                 for (i, pull) in pulls.iter().enumerate() {
-                    let (a, b) = (f64::from(old.theta[i]), f64::from(new.theta[i]));
+                    let (a, b) = (f64::from(old.theta()[i]), f64::from(new.theta()[i]));
                     let beta = f64::from(BETA);
                     exact += divergence(beta * b, beta * a);
                     // ½ Δᵀ F Δ, from its gradient F Δ; and with F = β²σ².
                     form += 0.5 * (b - a) * pull / share;
-                    let information = beta * beta * f64::from(old.variance[i]);
+                    let information = beta * beta * f64::from(old.variance()[i]);
                     by_variance += 0.5 * (b - a).powi(2) * information;
                 }
             }
@@ -561,9 +566,9 @@ fn empirical_information_is_the_sum_of_squared_gradients_of_single_examples() {
             let mut exact: Vec<Vec<f64>> = found.iter().map(|f| vec![0.0; f.len()]).collect();
             for b in 0..COUNT {
                 let mut alone = trainer(&parameters);
-                let before = alone.network.clone();
+                let before = alone.network().clone();
                 batch.alone(b).step(&mut alone, BETA);
-                for (sum, g) in exact.iter_mut().zip(descent(&before, &alone.network)) {
+                for (sum, g) in exact.iter_mut().zip(descent(&before, alone.network())) {
                     sum.iter_mut().zip(g).for_each(|(sum, g)| *sum += g * g);
                 }
             }

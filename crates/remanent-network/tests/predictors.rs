@@ -19,15 +19,15 @@ fn architecture(hidden: &[usize], normalisation: Normalisation) -> Architecture 
 
 /// A network with averages and an output scale that are not those it began with.
 fn network(architecture: &Architecture, weights: Weights, beta: f32) -> Network {
-    let mut network = Network::random(architecture, weights, 1.0, 6, 0);
-    for (l, norm) in network.batch_norms.iter_mut().enumerate() {
-        let parts = [&mut norm.gain, &mut norm.shift, &mut norm.mean, &mut norm.variance];
-        for (part, values) in parts.into_iter().enumerate() {
+    let mut network = Network::random(architecture, weights, 1.0, 6, 0).unwrap();
+    for (l, norm) in network.batch_norms_mut().iter_mut().enumerate() {
+        let [gain, shift, mean, variance] = norm.arrays_mut();
+        for (part, values) in [gain, shift, mean, &mut *variance].into_iter().enumerate() {
             Stream::new(6, 7 + part as u32, 0, l as u32).fill_normals(0, values);
         }
-        norm.variance.iter_mut().for_each(|v| *v = 0.5 + v.abs());
+        variance.iter_mut().for_each(|v| *v = 0.5 + v.abs());
     }
-    network.log_scale = 0.4;
+    network.set_log_scale(0.4);
     network.set_beta(beta);
     network
 }
@@ -72,19 +72,19 @@ fn the_hard_predictor_is_the_network_of_signs() {
         let answers = ask(&field, &view, Predictor::Hard, 3);
 
         let sign = network(&architecture, Weights::Sign, 1.0);
-        assert_eq!(sign.layers[1].theta, field.layers[1].theta);
+        assert_eq!(sign.layers()[1].theta(), field.layers()[1].theta());
         for predictor in Predictor::ALL {
             assert_eq!(ask(&sign, &view, predictor, 3), answers, "{predictor:?}");
             assert_eq!(ask(&field.hard(), &view, predictor, 3), answers, "{predictor:?}");
         }
 
         // And of the packed weights, which are computed with in another way.
-        let affine = field.batch_norms.iter().map(|norm| {
+        let affine = field.batch_norms().iter().map(|norm| {
             let (scale, shift) = norm.affine();
             Affine { scale, shift }
         });
-        let thetas: Vec<&[f32]> = field.layers.iter().map(|l| l.theta.as_slice()).collect();
-        let scale = field.log_scale.exp();
+        let thetas: Vec<&[f32]> = field.layers().iter().map(|l| l.theta()).collect();
+        let scale = field.log_scale().exp();
         let packed =
             BinaryNetwork::from_signs(architecture, &thetas, affine.collect(), scale).unwrap();
         let mut values = vec![0.0; view.len() * 10];
@@ -100,9 +100,9 @@ fn a_network_of_certain_weights_is_hard_however_it_is_asked() {
     let digits = digits::load();
     for normalisation in NORMALISATIONS {
         let mut network = network(&architecture(&[30, 20], normalisation), Weights::Field, 1.0);
-        for layer in &mut network.layers {
-            layer.theta.iter_mut().for_each(|t| *t += 0.1_f32.copysign(*t));
-        }
+        network.update_theta(|_, theta| {
+            theta.iter_mut().for_each(|t| *t += 0.1_f32.copysign(*t));
+        });
         network.set_beta(1e4);
         let hard = ask(&network, &digits.test(), Predictor::Hard, 1);
         for predictor in [Predictor::Stochastic, Predictor::MeanField, Predictor::Sampled] {
@@ -117,26 +117,26 @@ fn sampled_weights_follow_their_measure() {
     const DRAWS: usize = 20_000;
     let network = network(&architecture(&[17], Normalisation::None), Weights::Field, 0.8);
     let mut sums: Vec<Vec<f64>> =
-        network.layers.iter().map(|layer| vec![0.0; layer.theta.len()]).collect();
+        network.layers().iter().map(|layer| vec![0.0; layer.theta().len()]).collect();
     // Products of neighbours: what is drawn together is independent.
     let mut products = sums.clone();
     for draw in 0..DRAWS {
         let sampled = network.sampled(&Stream::new(1, 2, 3, draw as u32));
-        assert_eq!(sampled.weights, Weights::Sign);
-        for (l, layer) in sampled.layers.iter().enumerate() {
-            assert!(layer.mean.iter().all(|w| w.abs() == 1.0));
-            for i in 0..layer.mean.len() {
-                let next = layer.mean[(i + 1) % layer.mean.len()];
-                sums[l][i] += f64::from(layer.mean[i]);
-                products[l][i] += f64::from(layer.mean[i] * next);
+        assert_eq!(sampled.weights(), Weights::Sign);
+        for (l, layer) in sampled.layers().iter().enumerate() {
+            assert!(layer.mean().iter().all(|w| w.abs() == 1.0));
+            for i in 0..layer.mean().len() {
+                let next = layer.mean()[(i + 1) % layer.mean().len()];
+                sums[l][i] += f64::from(layer.mean()[i]);
+                products[l][i] += f64::from(layer.mean()[i] * next);
             }
         }
     }
     let draws = DRAWS as f64;
     let (mut square, mut count, mut worst) = (0.0, 0.0, 0.0_f64);
-    for (l, layer) in network.layers.iter().enumerate() {
-        let mean = |i: usize| f64::from(0.8 * layer.theta[i % layer.theta.len()]).tanh();
-        for i in 0..layer.theta.len() {
+    for (l, layer) in network.layers().iter().enumerate() {
+        let mean = |i: usize| f64::from(0.8 * layer.theta()[i % layer.theta().len()]).tanh();
+        for i in 0..layer.theta().len() {
             let both = mean(i) * mean(i + 1);
             for (found, exact) in [(sums[l][i], mean(i)), (products[l][i], both)] {
                 // Deviations of nearly certain weights are not Gaussian.
@@ -161,12 +161,12 @@ fn a_certain_weight_is_never_drawn_wrong() {
     let architecture = architecture(&[], Normalisation::None);
     for sign in [1.0, -1.0] {
         let thetas = vec![vec![20.0 * sign; 640]];
-        let network = Network::new(&architecture, Weights::Field, thetas);
-        assert!(network.layers[0].mean.iter().all(|&m| m == sign));
+        let network = Network::new(&architecture, Weights::Field, thetas).unwrap();
+        assert!(network.layers()[0].mean().iter().all(|&m| m == sign));
         // The first bits of this stream are those of a number that rounds to the end of its range.
         let stream = Stream::new(1, 2, 3, 21_874_919);
         assert_eq!(stream.bits(0)[0], 0x7fff_ffd4);
-        assert!(network.sampled(&stream).layers[0].mean.iter().all(|&w| w == sign));
+        assert!(network.sampled(&stream).layers()[0].mean().iter().all(|&w| w == sign));
     }
 }
 
@@ -177,7 +177,7 @@ fn means_over_passes_and_over_binary_networks_agree_where_the_theorem_holds() {
     let digits = digits::load();
     let view = digits.test().first(40).unwrap();
     let mut network = network(&architecture(&[], Normalisation::None), Weights::Field, 0.5);
-    network.log_scale = 1.0;
+    network.set_log_scale(1.0);
     network.set_beta(0.5);
     let passes = ask(&network, &view, Predictor::MeanField, 16_000);
     let networks = ask(&network, &view, Predictor::Sampled, 16_000);

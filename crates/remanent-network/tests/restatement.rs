@@ -113,13 +113,13 @@ struct Recorder {
 impl Recorder {
     fn record(&mut self, network: &Network) {
         for l in 0..LAYERS {
-            self.theta[l].extend(&network.layers[l].theta);
+            self.theta[l].extend(network.layers()[l].theta());
         }
-        for (l, norm) in network.batch_norms.iter().enumerate() {
-            self.gain[l].extend(&norm.gain);
-            self.shift[l].extend(&norm.shift);
+        for (l, norm) in network.batch_norms().iter().enumerate() {
+            self.gain[l].extend(norm.arrays()[0].1);
+            self.shift[l].extend(norm.arrays()[1].1);
         }
-        self.log_scale.push(network.log_scale);
+        self.log_scale.push(network.log_scale());
     }
 
     fn write(&self, folder: &Path) {
@@ -163,14 +163,19 @@ fn trace(folder: &Path, parameters: &Parameters) {
 
     let architecture = parameters.architecture(WIDTHS[0], WIDTHS[LAYERS]);
     assert_eq!(architecture.widths, WIDTHS);
-    let network = Network::random(&architecture, parameters.weights(), 1.0, 5, 0);
-    for (l, layer) in network.layers.iter().enumerate() {
-        write_array(folder, &format!("theta0_{l}"), &[layer.inputs, layer.outputs], &layer.theta);
+    let network = Network::random(&architecture, parameters.weights(), 1.0, 5, 0).unwrap();
+    for (l, layer) in network.layers().iter().enumerate() {
+        write_array(
+            folder,
+            &format!("theta0_{l}"),
+            &[layer.inputs(), layer.outputs()],
+            layer.theta(),
+        );
     }
 
-    let mut trainer = Trainer::new(parameters, network);
+    let mut trainer = Trainer::new(parameters, network).unwrap();
     let mut recorder = Recorder::default();
-    recorder.record(&trainer.network);
+    recorder.record(trainer.network());
     let (mut all_images, mut all_labels, mut losses) = (Vec::new(), Vec::new(), Vec::new());
     let mut all_noise: [Vec<f32>; LAYERS] = Default::default();
     for k in 0..STEPS {
@@ -189,7 +194,7 @@ fn trace(folder: &Path, parameters: &Parameters) {
         all_images.extend(images);
         all_labels.extend(labels);
         if RECORDED.contains(&(k + 1)) {
-            recorder.record(&trainer.network);
+            recorder.record(trainer.network());
         }
     }
     write_array(folder, "images", &[STEPS, BATCH, WIDTHS[0]], &all_images);

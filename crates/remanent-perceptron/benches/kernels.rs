@@ -44,12 +44,12 @@ fn epochs(criterion: &mut Criterion) {
         gamma: vec![1.0],
         uniform_prior: false,
         rise: None,
-        epochs: vec![usize::MAX],
+        epochs: vec![100_000_000],
         record_every: usize::MAX,
     };
     let adam = GradientLearner { rule: Rule::Adam, batch: Batch::Full, ..sgd.clone() };
     for (name, learner) in [("sgd, batch 32", &sgd), ("adam, full batch", &adam)] {
-        let mut trainer = Trainer::new(learner, &world, trial);
+        let mut trainer = Trainer::new(learner, &world, trial).expect("the learner is valid");
         criterion.bench_function(&format!("epoch: {name}"), |b| b.iter(|| trainer.epoch()));
     }
 }

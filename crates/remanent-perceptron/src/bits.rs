@@ -1,5 +1,4 @@
-//! Vectors of floats in files as their bit patterns: what is read back is what was written,
-//! whatever a number's decimal form does.
+//! Serialises vectors of floats as bit patterns, so that they are read back exactly (also NaN).
 
 use serde::{Deserialize, Deserializer, Serializer};
 

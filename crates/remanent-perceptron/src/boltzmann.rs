@@ -1,14 +1,14 @@
-//! The learner `boltzmann`: samples of the theory's own ensemble, task after task.
+//! The learner `boltzmann`: samples the ensemble of the theory, one task after another.
 //!
-//! Several chains sample the measure of a task on the same data. At a switch the
-//! state of the first chain, an equilibrium sample m̃ of the task, becomes the
-//! anchor of the next for all chains, as the Franz–Parisi potential has it. Overlaps q_0
-//! are those of different chains, which share data and anchor and nothing else.
+//! Several chains sample the measure of a task on the same data. At a switch of tasks the state of
+//! the first chain, an equilibrium sample m̃, becomes the anchor of the KL term of all chains, as in
+//! the Franz–Parisi potential. q_0 is the overlap of different chains, which share only data and
+//! anchor.
 
 use remanent_math::statistics::Mixing;
 use serde::{Deserialize, Serialize};
 
-use crate::ensemble::{Anchor, Ensemble};
+use crate::ensemble::{Ensemble, KlTerm};
 use crate::gradient::Row;
 use crate::observables::{Overlaps, error_on};
 use crate::parameters::{ParameterError, list_of, nth, within};
@@ -16,22 +16,22 @@ use crate::randomness::{Purpose, Trial};
 use crate::sampler::{Chain, Trajectory};
 use crate::world::World;
 
-/// Where the chains start.
+/// Initial state of the chains.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Start {
-    /// The first task at fields ~ N(0, 1), the others where the chains stand.
+    /// The first task at fields ~ N(0, 1), later tasks at the last state of the previous one.
     #[default]
     Random,
-    /// Every task at m = this times its teacher.
+    /// Every task at m = this factor times its teacher.
     Teacher(f64),
 }
 
-/// The sampler as a user states it. Lists hold one value, or one for each task.
+/// Parameters of the sampler. Lists hold one value, or one for each task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoltzmannLearner {
     /// Inverse temperature β.
     pub beta: Vec<f64>,
-    /// Factor γ of the KL term to the previous task: one value, or one for each step between tasks.
+    /// Factor γ of the KL term to the previous task: one value, or one for each switch of tasks.
     pub gamma: Vec<f64>,
     /// Whether the first task has the uniform prior (the paper: no).
     pub uniform_prior: bool,
@@ -41,9 +41,9 @@ pub struct BoltzmannLearner {
     pub warmup: usize,
     /// Sweeps of each task that are measured.
     pub sweeps: usize,
-    /// Where the chains start.
+    /// Initial state of the chains.
     pub start: Start,
-    /// A row is recorded for every so many sweeps.
+    /// Record a row every this many sweeps.
     pub record_every: usize,
 }
 
@@ -54,7 +54,7 @@ impl BoltzmannLearner {
         for &beta in &self.beta {
             within("beta", beta, beta > 0.0 && beta <= 1e4, "above 0, at most 10000")?;
         }
-        list_of("gamma", self.gamma.len(), tasks - 1, tasks)?;
+        list_of("gamma", self.gamma.len(), tasks.saturating_sub(1), tasks)?;
         for &gamma in &self.gamma {
             within("gamma", gamma, (0.0..=1e6).contains(&gamma), "between 0 and 1e6")?;
         }
@@ -95,12 +95,12 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// The worst R̂.
+    /// The largest R̂.
     pub fn r_hat(&self) -> f64 {
         self.all().into_iter().map(|m| m.r_hat).fold(0.0, f64::max)
     }
 
-    /// The fewest independent samples.
+    /// The smallest effective sample size.
     pub fn effective_samples(&self) -> f64 {
         self.all().into_iter().map(|m| m.effective_samples).fold(f64::INFINITY, f64::min)
     }
@@ -110,7 +110,7 @@ impl Diagnostics {
         self.all().into_iter().map(|m| m.autocorrelation_time).fold(0.0, f64::max)
     }
 
-    /// Whether the chains agree with one another, and are long enough to tell.
+    /// Whether R̂, effective sample size and acceptance are all good enough.
     pub fn is_mixed(&self) -> bool {
         self.r_hat() < 1.1 && self.effective_samples() > 50.0 && self.acceptance > 0.3
     }
@@ -146,11 +146,11 @@ struct ChainProgress {
     acceptance: f64,
     /// Sum of m over the measured sweeps.
     magnetisations: Vec<f64>,
-    /// What was measured, sweep by sweep.
+    /// Measurements, one for each sweep.
     trace: Vec<Measurement>,
 }
 
-/// What is measured of one chain after one sweep.
+/// Measurement of one chain after one sweep.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Measurement {
     q_d: f64,
@@ -160,7 +160,7 @@ struct Measurement {
     overlaps: Overlaps,
 }
 
-/// Where a sampling stands: with it, the rest is the same bit for bit.
+/// The state of a sampling: a sampling resumed from it continues bit for bit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Progress {
     task: usize,
@@ -169,13 +169,13 @@ pub struct Progress {
     /// artanh m̃ and its coupling.
     anchor: Option<(Vec<f64>, f64)>,
     chains: Vec<ChainProgress>,
-    /// What was measured since the last row, all chains.
+    /// Measurements of all chains since the last row.
     window: Vec<Measurement>,
     rows: Vec<Row>,
     results: Vec<TaskSamples>,
 }
 
-/// All chains of one trial on their way through the tasks.
+/// Samples one task after another with all chains of a trial.
 pub struct Sampling<'a> {
     learner: &'a BoltzmannLearner,
     world: &'a World,
@@ -186,12 +186,21 @@ pub struct Sampling<'a> {
     room: Trajectory,
 }
 
-/// The step from which the warm-up begins.
+/// Leapfrog step at the start of the warm-up.
 const FIRST_STEP: f64 = 0.1;
 
 impl<'a> Sampling<'a> {
-    /// Chains that have not moved yet.
-    pub fn new(learner: &'a BoltzmannLearner, world: &'a World, trial: Trial) -> Self {
+    /// Starts a sampling.
+    ///
+    /// # Errors
+    ///
+    /// If a parameter is out of range.
+    pub fn new(
+        learner: &'a BoltzmannLearner,
+        world: &'a World,
+        trial: Trial,
+    ) -> Result<Self, ParameterError> {
+        learner.check(world.len())?;
         let n = world.sites();
         let place = |chain: usize| {
             let stream = trial.stream(Purpose::InitialField, chain, 0);
@@ -217,21 +226,34 @@ impl<'a> Sampling<'a> {
         Self::resume(learner, world, trial, progress)
     }
 
-    /// Chains that stand where `progress` says.
+    /// Continues a sampling.
+    ///
+    /// # Errors
+    ///
+    /// If a parameter is out of range, or `progress` is that of another problem.
     pub fn resume(
         learner: &'a BoltzmannLearner,
         world: &'a World,
         trial: Trial,
         progress: Progress,
-    ) -> Self {
+    ) -> Result<Self, ParameterError> {
+        learner.check(world.len())?;
+        let n = world.sites();
+        let fits = progress.chains.len() == learner.chains
+            && progress.chains.iter().all(|chain| chain.position.len() == n)
+            && progress.anchor.as_ref().is_none_or(|(fields, _)| fields.len() == n)
+            && progress.task <= world.len();
+        if !fits {
+            return Err(ParameterError::invalid("the saved progress is that of another problem"));
+        }
         let ensemble = ensemble(learner, world, &progress);
         let chain = |c: &ChainProgress| Chain::new(&ensemble, c.position.clone(), c.step);
         let chains = progress.chains.iter().map(chain).collect();
         let room = Trajectory::default();
-        Self { learner, world, trial, progress, ensemble, chains, room }
+        Ok(Self { learner, world, trial, progress, ensemble, chains, room })
     }
 
-    /// Where the sampling stands.
+    /// The state to save.
     pub fn progress(&self) -> Progress {
         let mut progress = self.progress.clone();
         for (kept, chain) in progress.chains.iter_mut().zip(&self.chains) {
@@ -241,7 +263,7 @@ impl<'a> Sampling<'a> {
         progress
     }
 
-    /// How many patterns the sweeps of all chains went over so far.
+    /// Number of patterns visited by the sweeps of all chains so far.
     pub fn patterns_seen(&self) -> usize {
         let task = self.progress.task;
         let before = |t| self.learner.sweeps_per_task() * self.world.patterns(t).len();
@@ -255,13 +277,16 @@ impl<'a> Sampling<'a> {
         self.progress.task == self.world.len()
     }
 
-    /// Rows over time, and the averages of every task.
+    /// The rows recorded, and the averages of every task.
     pub fn into_results(self) -> (Vec<Row>, Vec<TaskSamples>) {
         (self.progress.rows, self.progress.results)
     }
 
-    /// One sweep of every chain.
+    /// One sweep of every chain. Does nothing once all tasks are sampled.
     pub fn sweep(&mut self) {
+        if self.is_finished() {
+            return;
+        }
         let warming = self.progress.sweep < self.learner.warmup;
         for (index, chain) in self.chains.iter_mut().enumerate() {
             let place = self.progress.task << 8 | index;
@@ -298,7 +323,7 @@ impl<'a> Sampling<'a> {
         }
     }
 
-    /// A row: means over the chains and over the sweeps since the last row.
+    /// Records a row: means over the chains and over the sweeps since the last row.
     fn record(&mut self) {
         let window = std::mem::take(&mut self.progress.window);
         let mean = |f: &dyn Fn(&Measurement) -> f64| {
@@ -309,7 +334,7 @@ impl<'a> Sampling<'a> {
             .filter_map(|task| Some(error_on(self.world.fresh_patterns(task)?, &m)))
             .collect();
         self.progress.rows.push(Row {
-            epoch: self.progress.total,
+            time: self.progress.total,
             task: self.progress.task + 1,
             overlaps: mean_overlaps(&window),
             q_star: mean(&|m| m.q_d),
@@ -378,7 +403,7 @@ impl<'a> Sampling<'a> {
     }
 }
 
-/// The fields at which a task starts, if the learner prescribes them.
+/// Initial fields of a task, if the learner prescribes them.
 fn start(learner: &BoltzmannLearner, world: &World, task: usize) -> Option<Vec<f64>> {
     match learner.start {
         Start::Random => None,
@@ -388,12 +413,12 @@ fn start(learner: &BoltzmannLearner, world: &World, task: usize) -> Option<Vec<f
     }
 }
 
-/// The measure of the task at which `progress` stands.
+/// The measure of the current task.
 fn ensemble<'a>(learner: &BoltzmannLearner, world: &'a World, progress: &Progress) -> Ensemble<'a> {
-    // When all tasks are done, the last one's measure stays.
+    // After the last task, its measure stays.
     let task = progress.task.min(world.len() - 1);
-    let anchor = progress.anchor.clone().map(|(fields, coupling)| Anchor { fields, coupling });
-    Ensemble::new(world.patterns(task), nth(&learner.beta, task), anchor)
+    let kl = progress.anchor.clone().map(|(fields, coupling)| KlTerm { fields, coupling });
+    Ensemble::new(world.patterns(task), nth(&learner.beta, task), kl)
 }
 
 fn mean_overlaps<'m>(measurements: impl IntoIterator<Item = &'m Measurement>) -> Overlaps {

@@ -1,21 +1,22 @@
 //! The expected log-likelihood and its upper bound, exactly, in a small network.
 //!
-//! The principle of the paper maximises E_q ln P(D|ξ), and its algorithm the
-//! upper bound ln E_q P(D|ξ) (Jensen), in the form −L that the central limit
-//! theorem gives it. With the likelihood P(y|x, ξ) = e^{κz}/(2 cosh κz), z = y Σ ξ x,
-//! of the paper's figure, both expectations are sums over 2^N weights.
+//! The variational principle of the paper maximises E_q ln P(D|ξ); its algorithm maximises the upper
+//! bound ln E_q P(D|ξ) (Jensen) in its large-network form −L (central limit theorem). With the
+//! likelihood P(y|x, ξ) = e^{κz}/(2 cosh κz), z = y Σ ξ x, both expectations are sums over 2^N
+//! weights.
 
 use serde::{Deserialize, Serialize};
 
 use crate::gradient::Trainer;
 use crate::loss::Workspace;
+use crate::parameters::{ParameterError, within};
 use crate::patterns::Patterns;
 use crate::student::Student;
 
-/// No larger network is enumerated.
+/// Largest number of weights that is enumerated.
 pub const MOST_SITES: usize = 20;
 
-/// The likelihood of the data, three times.
+/// The log-likelihood of the data and its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Likelihoods {
     /// E_q ln P(D|ξ), Eq. (taskone) of arXiv:2212.02846.
@@ -26,10 +27,21 @@ pub struct Likelihoods {
     pub large_network: f64,
 }
 
-/// Enumerates all weights of a network of at most [`MOST_SITES`] sites.
-pub fn likelihoods(student: &Student, patterns: &Patterns, kappa: f64) -> Likelihoods {
+/// Enumerates all weights of a network.
+///
+/// # Errors
+///
+/// If the network has more than [`MOST_SITES`] weights, or the patterns have another number of
+/// sites.
+pub fn likelihoods(
+    student: &Student,
+    patterns: &Patterns,
+    kappa: f64,
+) -> Result<Likelihoods, ParameterError> {
     let n = student.sites();
-    assert!(n <= MOST_SITES, "2^{n} weights cannot be enumerated");
+    within("n", n as f64, n <= MOST_SITES, "at most 20 to enumerate all weights")?;
+    let sites = patterns.sites();
+    within("sites of the patterns", sites as f64, sites == n, "the number of weights")?;
     let signs: Vec<Vec<f64>> = (0..patterns.len())
         .map(|pattern| (0..n).map(|site| f64::from(patterns.sign(pattern, site))).collect())
         .collect();
@@ -55,7 +67,7 @@ pub fn likelihoods(student: &Student, patterns: &Patterns, kappa: f64) -> Likeli
     let upper_bound = top + terms.iter().map(|t| (t - top).exp()).sum::<f64>().ln();
     let all: Vec<u32> = (0..patterns.len() as u32).collect();
     let large_network = -Workspace::default().loss(student, patterns, &all);
-    Likelihoods { expected_log_likelihood: expected, upper_bound, large_network }
+    Ok(Likelihoods { expected_log_likelihood: expected, upper_bound, large_network })
 }
 
 /// ln e^z/(2 cosh z).
@@ -75,14 +87,17 @@ pub struct BoundRow {
     pub eps: f64,
 }
 
-/// Trains to the end of the first task and enumerates every `every` epochs.
+/// Trains to the end and computes the likelihoods of the first task every `every` epochs.
+///
+/// # Errors
+///
+/// If the network is too large to enumerate.
 pub fn along_training(
     mut trainer: Trainer,
-    patterns: &Patterns,
-    teacher: &[f32],
     kappa: f64,
     every: usize,
-) -> Vec<BoundRow> {
+) -> Result<Vec<BoundRow>, ParameterError> {
+    let (patterns, teacher) = (trainer.world().patterns(0), trainer.world().teacher(0));
     let mut rows = Vec::new();
     loop {
         let epoch = trainer.epochs_done();
@@ -91,12 +106,12 @@ pub fn along_training(
             let p = crate::observables::sign_overlap(student.magnetisations(), teacher);
             rows.push(BoundRow {
                 epoch,
-                likelihoods: likelihoods(student, patterns, kappa),
+                likelihoods: likelihoods(student, patterns, kappa)?,
                 eps: crate::observables::generalisation_error(p),
             });
         }
         if trainer.is_finished() {
-            return rows;
+            return Ok(rows);
         }
         trainer.epoch();
     }
@@ -120,7 +135,7 @@ mod tests {
         let none = (1.0 - m0) / 2.0 * (1.0 + m1) / 2.0;
         let expected = both * p(2.0).ln() + none * p(-2.0).ln() + (1.0 - both - none) * p(0.0).ln();
         let bound = (both * p(2.0) + none * p(-2.0) + (1.0 - both - none) * 0.5).ln();
-        let found = likelihoods(&student, &patterns, kappa);
+        let found = likelihoods(&student, &patterns, kappa).unwrap();
         assert!((found.expected_log_likelihood - expected).abs() < 1e-7, "{found:?} {expected}");
         assert!((found.upper_bound - bound).abs() < 1e-7, "{found:?} {bound}");
         assert!(found.expected_log_likelihood < found.upper_bound);
@@ -130,7 +145,7 @@ mod tests {
     fn a_frozen_network_meets_its_bound() {
         let student = Student::new(Space::Field, 1.0, vec![20.0; 9]);
         let patterns = Patterns::from_signs(7, 9, |p, s| (p * s) % 3 == 1);
-        let found = likelihoods(&student, &patterns, 10.0);
+        let found = likelihoods(&student, &patterns, 10.0).unwrap();
         assert!((found.expected_log_likelihood - found.upper_bound).abs() < 1e-6, "{found:?}");
     }
 }

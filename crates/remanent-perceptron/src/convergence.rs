@@ -5,37 +5,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::gradient::{Progress, Trainer};
 use crate::observables::{generalisation_error, sign_overlap};
-use crate::world::World;
 
-/// When learning counts as converged.
+/// Criterion of convergence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Criterion {
-    /// The steps over which the drop of ε is taken (the paper: 1000).
+    /// Number of steps over which the drop of ε is measured (the paper: 1000).
     pub window: usize,
-    /// The drop of ε that is too small to wait for (the paper: 0.0005).
+    /// Learning has converged when ε drops by less than this over the window (the paper: 0.0005).
     pub drop: f64,
 }
 
 /// How long learning took.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Convergence {
-    /// T_c; none if the limit of steps came first.
+    /// T_c; none if the limit of steps was reached first.
     pub time: Option<usize>,
     /// ε at T_c, or at the end.
     pub eps: f64,
-    /// Steps that were made.
+    /// Number of steps made.
     pub steps: usize,
 }
 
-/// The first task's error, step after step, until it converges.
+/// Trains until the error of the first task converges.
 pub struct Watch<'a> {
     trainer: Trainer<'a>,
-    world: &'a World,
     criterion: Criterion,
     eps: Vec<f64>,
 }
 
-/// Where a [`Watch`] stands.
+/// The state of a [`Watch`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WatchProgress {
     /// The training.
@@ -45,31 +43,26 @@ pub struct WatchProgress {
 }
 
 impl<'a> Watch<'a> {
-    /// Watches a trainer; `eps` holds the errors up to where it stands, empty at the start.
-    pub fn new(
-        trainer: Trainer<'a>,
-        world: &'a World,
-        criterion: Criterion,
-        eps: Vec<f64>,
-    ) -> Self {
-        let mut watch = Self { trainer, world, criterion, eps };
+    /// Watches a trainer. `eps` holds the errors measured so far: none at the start.
+    pub fn new(trainer: Trainer<'a>, criterion: Criterion, eps: Vec<f64>) -> Self {
+        let mut watch = Self { trainer, criterion, eps };
         if watch.eps.is_empty() {
             watch.measure();
         }
         watch
     }
 
-    /// Where the watch stands.
+    /// The state to save.
     pub fn progress(&self) -> WatchProgress {
         WatchProgress { training: self.trainer.progress(), eps: self.eps.clone() }
     }
 
     fn measure(&mut self) {
         let m = self.trainer.student().magnetisations();
-        self.eps.push(generalisation_error(sign_overlap(m, self.world.teacher(0))));
+        self.eps.push(generalisation_error(sign_overlap(m, self.trainer.world().teacher(0))));
     }
 
-    /// One epoch; the result, once there is one.
+    /// Runs one epoch. Returns the result once learning has converged or ended.
     pub fn epoch(&mut self) -> Option<Convergence> {
         self.trainer.epoch();
         self.measure();

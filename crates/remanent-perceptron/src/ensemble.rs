@@ -1,26 +1,24 @@
 //! The theory's own ensemble: P(m) ∝ e^{−βL(m) − c KL(m, m̃)} on the cube.
 //!
-//! A sampler moves in the fields a = artanh m, where there is no wall. The
-//! Jacobian dm = (1 − m²) da makes the potential
+//! The sampler moves in the fields a = artanh m, which are unbounded. With the Jacobian
+//! dm = (1 − m²) da the potential is
 //!
 //! ```text
 //! U(a) = β L(tanh a) + c KL(a, ã) + 2 Σ ln cosh a_i
 //! ∂U/∂a_j = σ_j² [ −β (G_j + m_j K)/√V + c (a_j − ã_j) ] + 2 m_j
 //! ```
 //!
-//! with G, K, V as in [`crate::loss`]. L and KL are summed in double precision. The
-//! gradient goes through the fast kernels in single precision: any deterministic
-//! function of the position will do there, since the leapfrog is volume-preserving
-//! and reversible with it, and the Metropolis test sees the exact potential.
+//! with G, K, V as in [`crate::loss`]. L and KL are summed in double precision. The gradient uses
+//! the fast kernels in single precision: the leapfrog stays volume-preserving and reversible with
+//! any deterministic function of the position, and the Metropolis test uses the accurate potential.
 
-use multiversion::multiversion;
-use remanent_math::elementary;
+use remanent_math::{elementary, multiversioned};
 
 use crate::patterns::{Patterns, padded};
 
-/// A pull of strength c towards a distribution with fields artanh m̃.
+/// c KL(m, m̃): a term that attracts the measure to a distribution with fields artanh m̃.
 #[derive(Clone, Debug)]
-pub struct Anchor {
+pub struct KlTerm {
     /// artanh m̃.
     pub fields: Vec<f64>,
     /// c = γβ.
@@ -32,21 +30,21 @@ pub struct Ensemble<'a> {
     patterns: &'a Patterns,
     all: Vec<u32>,
     beta: f64,
-    anchor: Option<Anchor>,
+    kl: Option<KlTerm>,
 }
 
-/// What the potential is made of at one place.
+/// The potential at one position, and its parts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parts {
     /// U.
     pub potential: f64,
     /// L.
     pub loss: f64,
-    /// KL to the anchor.
+    /// KL(m, m̃); 0 without a KL term.
     pub divergence: f64,
 }
 
-/// Room for one evaluation, kept between calls.
+/// Buffers of an evaluation, reused between calls.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     m: Vec<f64>,
@@ -59,14 +57,9 @@ pub struct Scratch {
 }
 
 impl<'a> Ensemble<'a> {
-    /// The measure e^{−βL} of some patterns, with an anchor or without.
-    pub fn new(patterns: &'a Patterns, beta: f64, anchor: Option<Anchor>) -> Self {
-        Self { patterns, all: (0..patterns.len() as u32).collect(), beta, anchor }
-    }
-
-    /// N.
-    pub fn sites(&self) -> usize {
-        self.patterns.sites()
+    /// The measure e^{−βL} of these patterns, with or without a KL term.
+    pub fn new(patterns: &'a Patterns, beta: f64, kl: Option<KlTerm>) -> Self {
+        Self { patterns, all: (0..patterns.len() as u32).collect(), beta, kl }
     }
 
     /// The potential at fields `a`.
@@ -80,11 +73,11 @@ impl<'a> Ensemble<'a> {
         self.patterns.exact_fields(&scratch.m, &mut scratch.u);
         let loss = crate::loss::total_loss(&scratch.u, variance.sqrt().recip());
         let jacobian: f64 = a.iter().map(|&a| 2.0 * ln_cosh(a)).sum();
-        let divergence = self.anchor.as_ref().map_or(0.0, |anchor| {
+        let divergence = self.kl.as_ref().map_or(0.0, |kl| {
             let term = |((&a, &m), &b): ((&f64, &f64), &f64)| m * (a - b) - ln_cosh(a) + ln_cosh(b);
-            a.iter().zip(&scratch.m).zip(&anchor.fields).map(term).sum()
+            a.iter().zip(&scratch.m).zip(&kl.fields).map(term).sum()
         });
-        let coupling = self.anchor.as_ref().map_or(0.0, |anchor| anchor.coupling);
+        let coupling = self.kl.as_ref().map_or(0.0, |kl| kl.coupling);
         let potential = self.beta * loss + coupling * divergence + jacobian;
         Parts { potential, loss, divergence }
     }
@@ -112,10 +105,10 @@ impl<'a> Ensemble<'a> {
         for (((&m, &variance), &sum), g) in sites.zip(gradient.iter_mut()) {
             *g = variance * factor * (f64::from(sum) + m * alignment) + 2.0 * m;
         }
-        if let Some(anchor) = &self.anchor {
-            let sites = a.iter().zip(&anchor.fields).zip(&scratch.variances);
+        if let Some(kl) = &self.kl {
+            let sites = a.iter().zip(&kl.fields).zip(&scratch.variances);
             for (((&a, &b), &variance), g) in sites.zip(gradient) {
-                *g += anchor.coupling * variance * (a - b);
+                *g += kl.coupling * variance * (a - b);
             }
         }
     }
@@ -126,14 +119,15 @@ fn ln_cosh(a: f64) -> f64 {
     a.abs() + elementary::ln_1p(elementary::exp(-2.0 * a.abs())) - std::f64::consts::LN_2
 }
 
-/// tanh a and 1 − tanh² a.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn magnetise(a: &[f64], m: &mut [f64], variances: &mut [f64]) {
-    for ((&a, m), variance) in a.iter().zip(m).zip(variances) {
-        let e = elementary::exp(-2.0 * a.abs());
-        let inverse = 1.0 / (1.0 + e);
-        *m = ((1.0 - e) * inverse).copysign(a);
-        *variance = 4.0 * e * inverse * inverse;
+multiversioned! {
+    /// tanh a and 1 − tanh² a.
+    fn magnetise(a: &[f64], m: &mut [f64], variances: &mut [f64]) {
+        for ((&a, m), variance) in a.iter().zip(m).zip(variances) {
+            let e = elementary::exp(-2.0 * a.abs());
+            let inverse = 1.0 / (1.0 + e);
+            *m = ((1.0 - e) * inverse).copysign(a);
+            *variance = 4.0 * e * inverse * inverse;
+        }
     }
 }
 
@@ -148,10 +142,9 @@ mod tests {
     fn the_gradient_is_that_of_the_potential() {
         let setting = Setting { n: 70, alpha: vec![1.5], r_0: vec![0.0], fresh_patterns: 0 };
         let world = World::draw(&setting, Trial { seed: 1, trial: 1 }).unwrap();
-        let anchor =
-            Anchor { fields: (0..70).map(|i| f64::from(i).cos()).collect(), coupling: 3.0 };
-        for anchor in [None, Some(anchor)] {
-            let ensemble = Ensemble::new(world.patterns(0), 7.0, anchor);
+        let kl = KlTerm { fields: (0..70).map(|i| f64::from(i).cos()).collect(), coupling: 3.0 };
+        for kl in [None, Some(kl)] {
+            let ensemble = Ensemble::new(world.patterns(0), 7.0, kl);
             let a: Vec<f64> = (0..70).map(|i| 1.5 * f64::from(i * i).sin()).collect();
             let mut scratch = Scratch::default();
             let mut gradient = vec![0.0; 70];

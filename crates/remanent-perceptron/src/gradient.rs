@@ -1,9 +1,8 @@
 //! Learning by gradients: SGD and GD in field or magnetisation space, with or without the KL term.
 //!
-//! The protocol is that of the published scripts: the gradient is summed over
-//! the batch; the KL term is weighted by batch/M, so that an epoch adds it once; at a
-//! switch of tasks the student's field becomes the anchor and the optimiser
-//! starts anew.
+//! The protocol is that of the published scripts: the gradient is summed over the batch; the KL
+//! term is weighted by batch/M, so that an epoch adds it once; at a switch of tasks the student's
+//! field becomes the anchor of the KL term and the optimiser is reset.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,14 +15,14 @@ use crate::randomness::{Purpose, Trial};
 use crate::student::{Space, Student};
 use crate::world::World;
 
-/// How many patterns make one step.
+/// Number of patterns in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Batch {
     /// All patterns of the task.
     Full,
-    /// A fixed number, or all if there are fewer.
+    /// This number, or all patterns if there are fewer.
     Size(usize),
-    /// max(⌈M/parts⌉, 10), as the published learning curves take it with 20 parts.
+    /// max(⌈M/parts⌉, 10); the published learning curves use 20 parts.
     Part(usize),
 }
 
@@ -33,12 +32,12 @@ impl Batch {
         match self {
             Self::Full => patterns,
             Self::Size(size) => size.min(patterns),
-            Self::Part(parts) => patterns.div_ceil(parts).max(10).min(patterns),
+            Self::Part(parts) => patterns.div_ceil(parts.max(1)).max(10).min(patterns),
         }
     }
 }
 
-/// A norm that rises over the epochs of a task: the slow SGD.
+/// The schedule of slow SGD: q_⋆ rises linearly over the epochs of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rise {
     /// q_⋆ in the first epoch.
@@ -47,14 +46,14 @@ pub struct Rise {
     pub to: f64,
 }
 
-/// A gradient learner as a user states it. Lists hold one value, or one for each task.
+/// Parameters of a gradient learner. Lists hold one value, or one for each task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GradientLearner {
     /// The space of the parameters.
     pub space: Space,
     /// b in m = tanh(b θ).
     pub field_scale: f64,
-    /// The rule of the optimiser.
+    /// The optimiser.
     pub rule: Rule,
     /// Learning rates.
     pub learning_rate: Vec<f64>,
@@ -62,17 +61,17 @@ pub struct GradientLearner {
     pub momentum: f64,
     /// Decoupled weight decay.
     pub weight_decay: f64,
-    /// Patterns a step.
+    /// Patterns in a step.
     pub batch: Batch,
-    /// Factor γ of the KL term to the previous task: one value, or one for each step between tasks.
+    /// Factor γ of the KL term to the previous task: one value, or one for each switch of tasks.
     pub gamma: Vec<f64>,
     /// Whether the first task has the uniform prior (the paper: no).
     pub uniform_prior: bool,
-    /// The norm, if it is held at a rising value.
+    /// The schedule of q_⋆, if the norm is prescribed.
     pub rise: Option<Rise>,
     /// Epochs of each task.
     pub epochs: Vec<usize>,
-    /// A row is recorded after every so many epochs, and at the end of each task.
+    /// Record a row every this many epochs, and at the end of each task.
     pub record_every: usize,
 }
 
@@ -93,7 +92,7 @@ impl GradientLearner {
         if let Batch::Size(size) | Batch::Part(size) = self.batch {
             within("batch", size as f64, size >= 1, "at least 1")?;
         }
-        list_of("gamma", self.gamma.len(), tasks - 1, tasks)?;
+        list_of("gamma", self.gamma.len(), tasks.saturating_sub(1), tasks)?;
         for &gamma in &self.gamma {
             within("gamma", gamma, (0.0..=1e6).contains(&gamma), "between 0 and 1e6")?;
         }
@@ -126,11 +125,12 @@ impl GradientLearner {
     }
 }
 
-/// What is recorded after an epoch.
+/// What is recorded after an epoch, or after a sweep of the Boltzmann sampler.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The epoch, counted from the start of the first task; 0 is before learning.
-    pub epoch: usize,
+    /// The number of epochs, or of sweeps, since the start of the first task; 0 is before learning.
+    #[serde(rename = "epoch")]
+    pub time: usize,
     /// The task that is being learned, from 1.
     pub task: usize,
     /// Overlaps with all teachers.
@@ -142,12 +142,12 @@ pub struct Row {
     pub loss: f64,
     /// KL to the anchor; 0 if there is none.
     pub kl: f64,
-    /// The errors on fresh patterns, if there are such.
+    /// Errors on fresh patterns, one for each task; empty if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub eps_fresh: Vec<f64>,
 }
 
-/// A student on its way through the tasks.
+/// Trains a student on one task after another.
 pub struct Trainer<'a> {
     learner: &'a GradientLearner,
     world: &'a World,
@@ -158,14 +158,14 @@ pub struct Trainer<'a> {
     workspace: Workspace,
 }
 
-/// Where a training stands: with it, the rest is the same bit for bit.
+/// The state of a training: a training resumed from it continues bit for bit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Progress {
     /// The task that is being learned, from 0.
     task: usize,
-    /// Epochs of it that are done.
+    /// Epochs of this task completed.
     epoch: usize,
-    /// Epochs done in all.
+    /// Epochs completed in all.
     total: usize,
     #[serde(with = "bits")]
     parameters: Vec<f32>,
@@ -177,8 +177,17 @@ pub struct Progress {
 }
 
 impl<'a> Trainer<'a> {
-    /// A student that has not learned yet.
-    pub fn new(learner: &'a GradientLearner, world: &'a World, trial: Trial) -> Self {
+    /// Starts a training.
+    ///
+    /// # Errors
+    ///
+    /// If a parameter is out of range.
+    pub fn new(
+        learner: &'a GradientLearner,
+        world: &'a World,
+        trial: Trial,
+    ) -> Result<Self, ParameterError> {
+        learner.check(world.len())?;
         let scale = learner.field_scale as f32;
         let mut student = Student::random(learner.space, scale, world.sites(), trial);
         if let Some(rise) = learner.rise {
@@ -197,33 +206,44 @@ impl<'a> Trainer<'a> {
         let (order, workspace) = (Vec::new(), Workspace::default());
         let mut trainer = Self { learner, world, trial, student, progress, order, workspace };
         trainer.record();
-        trainer
+        Ok(trainer)
     }
 
-    /// A student that stands where `progress` says.
+    /// Continues a training.
+    ///
+    /// # Errors
+    ///
+    /// If a parameter is out of range, or `progress` is that of another problem.
     pub fn resume(
         learner: &'a GradientLearner,
         world: &'a World,
         trial: Trial,
         progress: Progress,
-    ) -> Self {
+    ) -> Result<Self, ParameterError> {
+        learner.check(world.len())?;
+        let fits = progress.parameters.len() == world.sites()
+            && [0, world.sites()].contains(&progress.anchor.len())
+            && progress.task <= world.len();
+        if !fits {
+            return Err(ParameterError::invalid("the saved progress is that of another problem"));
+        }
         let scale = learner.field_scale as f32;
         let student = Student::new(learner.space, scale, progress.parameters.clone());
         let (order, workspace) = (Vec::new(), Workspace::default());
-        Self { learner, world, trial, student, progress, order, workspace }
+        Ok(Self { learner, world, trial, student, progress, order, workspace })
     }
 
-    /// Where the training stands.
+    /// The state to save.
     pub fn progress(&self) -> Progress {
         Progress { parameters: self.student.parameters.clone(), ..self.progress.clone() }
     }
 
-    /// Epochs done in all.
+    /// Epochs completed in all.
     pub fn epochs_done(&self) -> usize {
         self.progress.total
     }
 
-    /// How often a pattern was shown so far.
+    /// Number of pattern presentations so far.
     pub fn patterns_seen(&self) -> usize {
         let task = self.progress.task;
         let before = |t| self.learner.epochs_of(t) * self.world.patterns(t).len();
@@ -236,18 +256,26 @@ impl<'a> Trainer<'a> {
         self.progress.task == self.world.len()
     }
 
+    /// Teachers and data.
+    pub(crate) fn world(&self) -> &'a World {
+        self.world
+    }
+
     /// The student.
     pub fn student(&self) -> &Student {
         &self.student
     }
 
-    /// All rows recorded so far.
+    /// The rows recorded.
     pub fn into_rows(self) -> Vec<Row> {
         self.progress.rows
     }
 
-    /// One epoch: every pattern of the task once.
+    /// One epoch: every pattern of the task once. Does nothing once all tasks are learned.
     pub fn epoch(&mut self) {
+        if self.is_finished() {
+            return;
+        }
         let task = self.progress.task;
         let patterns = self.world.patterns(task);
         let size = self.learner.batch.size(patterns.len());
@@ -277,7 +305,7 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// The factor of the KL term in the present task.
+    /// Factor of the KL term in the current task.
     fn strength(&self) -> f64 {
         match self.progress.task {
             0 => 1.0,
@@ -285,7 +313,7 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// q_⋆ of the present epoch.
+    /// q_⋆ of the current epoch.
     fn norm(&self, rise: Rise) -> f64 {
         let steps = (self.learner.epochs_of(self.progress.task) - 1).max(1);
         rise.from + (rise.to - rise.from) * self.progress.epoch as f64 / steps as f64
@@ -325,7 +353,7 @@ impl<'a> Trainer<'a> {
             anchor => divergence(&self.student, anchor),
         };
         self.progress.rows.push(Row {
-            epoch: self.progress.total,
+            time: self.progress.total,
             task: task + 1,
             overlaps: Overlaps::measure(self.world, |i| f64::from(m[i])),
             q_star: self.student.q_star(),

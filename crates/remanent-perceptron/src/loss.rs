@@ -14,16 +14,15 @@
 //! KL = Σ_i [ m_i (a_i − ã_i) − ln cosh a_i + ln cosh ã_i ],    ∂KL/∂m_j = a_j − ã_j
 //! ```
 //!
-//! In field space both are multiplied by ∂m/∂θ = b σ². h is computed by erfcx in
-//! double precision, exact at arguments of ±40, where a new task begins.
+//! In field space both are multiplied by ∂m/∂θ = b σ². h is computed with erfcx in double precision,
+//! which is accurate at the arguments of ±40 that occur at the start of a new task.
 
-use multiversion::multiversion;
-use remanent_math::elementary;
+use remanent_math::{elementary, multiversioned};
 
 use crate::patterns::Patterns;
 use crate::student::{Space, Student};
 
-/// What pulls the student towards an earlier distribution.
+/// The KL term of a step.
 #[derive(Clone, Copy, Debug)]
 pub struct Pull<'a> {
     /// The fields artanh m̃ of the anchor.
@@ -32,7 +31,7 @@ pub struct Pull<'a> {
     pub weight: f32,
 }
 
-/// Room for the gradient of one batch, kept between steps.
+/// Buffers for the gradient of a batch, reused between steps.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     u: Vec<f32>,
@@ -42,8 +41,8 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// The gradient of L over the patterns in `chosen`, plus the pull, with
-    /// respect to the student's parameters.
+    /// The gradient of L over the patterns in `chosen`, plus that of the KL term, with respect to
+    /// the student's parameters.
     pub fn gradient(
         &mut self,
         student: &Student,
@@ -97,7 +96,7 @@ pub fn divergence(student: &Student, anchor: &[f32]) -> f64 {
     anchor.iter().enumerate().map(term).sum()
 }
 
-/// What the gradient is combined from.
+/// The terms of the gradient.
 struct Terms<'a> {
     sums: &'a [f32],
     m: &'a [f32],
@@ -109,54 +108,53 @@ struct Terms<'a> {
 
 const HAZARDS: usize = 16;
 
-/// −Σ ln Φ(u/√V), in double precision whatever u is.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub(crate) fn total_loss<T: Copy + Into<f64>>(u: &[T], inverse: f64) -> f64 {
-    let mut partial = [0f64; HAZARDS];
-    let (groups, rest) = u.as_chunks::<HAZARDS>();
-    for u in groups {
-        for lane in 0..HAZARDS {
-            let parts = elementary::ln_cdf(u[lane].into() * inverse);
-            partial[lane] -= parts.quadratic + parts.rest;
+multiversioned! {
+    /// −Σ ln Φ(u/√V), in double precision for any type of u.
+    pub(crate) fn total_loss<T: Copy + Into<f64>>(u: &[T], inverse: f64) -> f64 {
+        let mut partial = [0f64; HAZARDS];
+        let (groups, rest) = u.as_chunks::<HAZARDS>();
+        for u in groups {
+            for lane in 0..HAZARDS {
+                let parts = elementary::ln_cdf(u[lane].into() * inverse);
+                partial[lane] -= parts.quadratic + parts.rest;
+            }
         }
-    }
-    let mut total: f64 = partial.iter().sum();
-    for &u in rest {
-        let parts = elementary::ln_cdf(u.into() * inverse);
-        total -= parts.quadratic + parts.rest;
-    }
-    total
-}
-
-/// h at u/√V for every pattern; returns Σ h u.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub(crate) fn hazards(u: &[f32], inverse: f64, hazards: &mut [f32]) -> f64 {
-    let mut partial = [0f64; HAZARDS];
-    let (u, u_rest) = u.as_chunks::<HAZARDS>();
-    let (h, h_rest) = hazards.as_chunks_mut::<HAZARDS>();
-    for (u, h) in u.iter().zip(h) {
-        for lane in 0..HAZARDS {
-            let u = f64::from(u[lane]);
-            let hazard = elementary::ln_cdf(u * inverse).hazard;
-            partial[lane] += hazard * u;
-            h[lane] = hazard as f32;
+        let mut total: f64 = partial.iter().sum();
+        for &u in rest {
+            let parts = elementary::ln_cdf(u.into() * inverse);
+            total -= parts.quadratic + parts.rest;
         }
+        total
     }
-    let mut rest = 0.0;
-    for (&u, h) in u_rest.iter().zip(h_rest) {
-        let hazard = elementary::ln_cdf(f64::from(u) * inverse).hazard;
-        rest += hazard * f64::from(u);
-        *h = hazard as f32;
-    }
-    partial.iter().sum::<f64>() + rest
-}
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn field_gradient(terms: &Terms, gradient: &mut [f32]) {
-    let factor = -terms.scale * terms.inverse;
-    let sites = terms.sums.iter().zip(terms.m).zip(terms.variances);
-    for (((&sum, &m), &variance), g) in sites.zip(gradient) {
-        *g = factor * variance * (sum + m * terms.alignment);
+    /// h at u/√V for every pattern; returns Σ h u.
+    pub(crate) fn hazards(u: &[f32], inverse: f64, hazards: &mut [f32]) -> f64 {
+        let mut partial = [0f64; HAZARDS];
+        let (u, u_rest) = u.as_chunks::<HAZARDS>();
+        let (h, h_rest) = hazards.as_chunks_mut::<HAZARDS>();
+        for (u, h) in u.iter().zip(h) {
+            for lane in 0..HAZARDS {
+                let u = f64::from(u[lane]);
+                let hazard = elementary::ln_cdf(u * inverse).hazard;
+                partial[lane] += hazard * u;
+                h[lane] = hazard as f32;
+            }
+        }
+        let mut rest = 0.0;
+        for (&u, h) in u_rest.iter().zip(h_rest) {
+            let hazard = elementary::ln_cdf(f64::from(u) * inverse).hazard;
+            rest += hazard * f64::from(u);
+            *h = hazard as f32;
+        }
+        partial.iter().sum::<f64>() + rest
+    }
+
+    fn field_gradient(terms: &Terms, gradient: &mut [f32]) {
+        let factor = -terms.scale * terms.inverse;
+        let sites = terms.sums.iter().zip(terms.m).zip(terms.variances);
+        for (((&sum, &m), &variance), g) in sites.zip(gradient) {
+            *g = factor * variance * (sum + m * terms.alignment);
+        }
     }
 }
 
@@ -184,18 +182,19 @@ fn add_pull(student: &Student, pull: Pull, gradient: &mut [f32]) {
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn field_pull(
-    theta: &[f32],
-    variances: &[f32],
-    scale: f32,
-    anchor: &[f32],
-    weight: f32,
-    gradient: &mut [f32],
-) {
-    let sites = theta.iter().zip(variances).zip(anchor);
-    for (((&theta, &variance), &anchor), g) in sites.zip(gradient) {
-        *g += weight * scale * variance * (scale * theta - anchor);
+multiversioned! {
+    fn field_pull(
+        theta: &[f32],
+        variances: &[f32],
+        scale: f32,
+        anchor: &[f32],
+        weight: f32,
+        gradient: &mut [f32],
+    ) {
+        let sites = theta.iter().zip(variances).zip(anchor);
+        for (((&theta, &variance), &anchor), g) in sites.zip(gradient) {
+            *g += weight * scale * variance * (scale * theta - anchor);
+        }
     }
 }
 
@@ -279,6 +278,36 @@ mod tests {
             assert!((f64::from(h) - exact).abs() <= 1e-7 * exact.max(1e-38), "{u}");
         }
         assert!((h_at(-40.0) - 40.024_968_8).abs() < 1e-5);
+    }
+
+    /// This function is compiled for the baseline of the target, the kernels for the processor at
+    /// hand: they would differ if a product and a sum were fused, or if the order of additions
+    /// depended on the width of registers.
+    #[test]
+    fn every_instruction_set_gives_the_same_bits() {
+        for count in [1, 15, 16, 17, 100, 1037] {
+            let u: Vec<f32> = (0..count).map(|i| 40.0 * (i as f32 * 0.7).sin()).collect();
+            let inverse = 0.37;
+            let mut h = vec![0.0; count];
+            let aligned = hazards(&u, inverse, &mut h);
+            let (mut losses, mut products) = ([0f64; HAZARDS], [0f64; HAZARDS]);
+            let (mut loss_rest, mut product_rest) = (Vec::new(), 0.0);
+            for (i, &u) in u.iter().enumerate() {
+                let parts = elementary::ln_cdf(f64::from(u) * inverse);
+                assert_eq!(h[i].to_bits(), (parts.hazard as f32).to_bits());
+                if i < count / HAZARDS * HAZARDS {
+                    losses[i % HAZARDS] -= parts.quadratic + parts.rest;
+                    products[i % HAZARDS] += parts.hazard * f64::from(u);
+                } else {
+                    loss_rest.push(parts.quadratic + parts.rest);
+                    product_rest += parts.hazard * f64::from(u);
+                }
+            }
+            let loss = loss_rest.iter().fold(losses.iter().sum(), |sum: f64, term| sum - term);
+            assert_eq!(total_loss(&u, inverse).to_bits(), loss.to_bits(), "{count}");
+            let product = products.iter().sum::<f64>() + product_rest;
+            assert_eq!(aligned.to_bits(), product.to_bits(), "{count}");
+        }
     }
 
     fn h_at(u: f32) -> f64 {

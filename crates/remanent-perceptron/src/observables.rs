@@ -1,4 +1,4 @@
-//! What is measured of a student: its overlaps with the teachers, and its errors.
+//! Observables: overlaps of a student with the teachers, and errors.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::world::World;
 
 /// The error ε = arccos(p)/π of a perceptron whose signs overlap by p with the teacher's.
 ///
-/// Written with 1 − p, so that small errors keep their digits.
+/// Computed from 1 − p, which keeps small errors accurate.
 pub fn generalisation_error(p: f64) -> f64 {
     let half = (0.5 * (1.0 - p)).clamp(0.0, 1.0);
     2.0 * half.sqrt().asin() / std::f64::consts::PI
@@ -20,12 +20,12 @@ pub struct Overlaps {
     pub r: Vec<f64>,
     /// p_t = Σ sign(m) W^t/N.
     pub p: Vec<f64>,
-    /// Overlap with the sites at which all teachers agree; none if there is no such site.
+    /// Overlap with the teachers on the sites where all teachers agree; none without such sites.
     pub q_com: Option<f64>,
 }
 
 impl Overlaps {
-    /// Measures magnetisations given one by one.
+    /// Measures the magnetisations m(i).
     pub fn measure(world: &World, m: impl Fn(usize) -> f64) -> Self {
         let n = world.sites();
         let mut overlaps = Self::default();
@@ -53,14 +53,14 @@ impl Overlaps {
     }
 }
 
-/// p with one teacher alone.
+/// Overlap p of sign(m) with one teacher.
 pub fn sign_overlap(m: &[f32], teacher: &[f32]) -> f64 {
     let agree = m.iter().zip(teacher).filter(|(m, w)| (**m < 0.0) == (**w < 0.0)).count();
     (2.0 * agree as f64 - teacher.len() as f64) / teacher.len() as f64
 }
 
-/// The share of `patterns` on which the binary weights sign(m) err. A field of exactly
-/// zero is a guess, and counts one half.
+/// The fraction of `patterns` that the binary weights sign(m) misclassify. A field of exactly zero
+/// counts one half.
 pub fn error_on(patterns: &Patterns, m: &[f32]) -> f64 {
     let mut signs: Vec<f32> = m.iter().map(|m| 1f32.copysign(*m)).collect();
     signs.resize(padded(m.len()), 0.0);

@@ -1,16 +1,17 @@
-//! Optimisers: plain, momentum, and Adam with decoupled weight decay.
+//! Optimisers: plain gradient descent, momentum, and Adam, with decoupled weight decay.
 //!
-//! Conventions are PyTorch's, so that published learning rates mean the same:
-//! momentum accumulates v ← μ v + g and steps by −lr v; Adam is Kingma and Ba's
-//! with β = (0.9, 0.999), ε = 1e-8. Weight decay is decoupled (Loshchilov and
-//! Hutter): parameters shrink by lr · wd a step, whatever the optimiser.
+//! The conventions are PyTorch's, so that published learning rates apply: momentum accumulates
+//! v ← μ v + g and steps by −lr v; Adam (Kingma and Ba) has b = (0.9, 0.999) and ε = 1e-8. Weight
+//! decay is decoupled (Loshchilov and Hutter): each step shrinks the parameters by a factor
+//! 1 − lr · wd, with every optimiser.
 
-use multiversion::multiversion;
+use remanent_math::adam::{self, AdamStep};
+use remanent_math::multiversioned;
 use serde::{Deserialize, Serialize};
 
 use crate::bits;
 
-/// The rule by which a gradient becomes a step.
+/// How a gradient becomes a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
@@ -23,7 +24,7 @@ pub enum Rule {
     Adam,
 }
 
-/// An optimiser and its numbers.
+/// An optimiser and its hyperparameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Optimizer {
     /// The rule.
@@ -36,7 +37,7 @@ pub struct Optimizer {
     pub weight_decay: f32,
 }
 
-/// What an optimiser remembers between steps.
+/// The state of an optimiser between steps.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Memory {
     steps: i32,
@@ -47,29 +48,33 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Makes one step.
-    pub fn step(&mut self, optimizer: &Optimizer, parameters: &mut [f32], gradient: &[f32]) {
+    /// Makes one step. `gradient` is overwritten.
+    pub fn step(&mut self, optimizer: &Optimizer, parameters: &mut [f32], gradient: &mut [f32]) {
         let n = parameters.len();
         let rate = optimizer.learning_rate;
         let keep = 1.0 - rate * optimizer.weight_decay;
         self.steps += 1;
         match optimizer.rule {
-            Rule::Plain => momentum_step(0.0, rate, keep, gradient, None, parameters),
+            Rule::Plain => descend(rate, keep, gradient, parameters),
             Rule::Momentum => {
                 self.first.resize(n, 0.0);
-                let velocity = Some(&mut self.first[..]);
-                momentum_step(optimizer.momentum, rate, keep, gradient, velocity, parameters);
+                accumulate(optimizer.momentum, gradient, &mut self.first);
+                descend(rate, keep, &self.first, parameters);
             }
             Rule::Adam => {
                 self.first.resize(n, 0.0);
                 self.second.resize(n, 0.0);
                 let corrections = [BETA_1, BETA_2].map(|b| 1.0 - f64::from(b).powi(self.steps));
-                let step = Step {
+                let step = AdamStep {
                     rate: (f64::from(rate) / corrections[0]) as f32,
                     spread: corrections[1].sqrt().recip() as f32,
-                    keep,
+                    b1: BETA_1,
+                    b2: BETA_2,
+                    epsilon: EPSILON,
+                    negligible: 0.0,
                 };
-                adam_step(&step, gradient, &mut self.first, &mut self.second, parameters);
+                adam::advance(&step, &mut self.first, &mut self.second, gradient);
+                descend(1.0, keep, gradient, parameters);
             }
         }
     }
@@ -79,50 +84,19 @@ const BETA_1: f32 = 0.9;
 const BETA_2: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn momentum_step(
-    momentum: f32,
-    rate: f32,
-    keep: f32,
-    gradient: &[f32],
-    velocity: Option<&mut [f32]>,
-    parameters: &mut [f32],
-) {
-    match velocity {
-        None => {
-            for (p, &g) in parameters.iter_mut().zip(gradient) {
-                *p = *p * keep - rate * g;
-            }
-        }
-        Some(velocity) => {
-            for ((p, v), &g) in parameters.iter_mut().zip(velocity).zip(gradient) {
-                *v = momentum * *v + g;
-                *p = *p * keep - rate * *v;
-            }
+multiversioned! {
+    /// v ← μ v + g.
+    fn accumulate(momentum: f32, gradient: &[f32], velocity: &mut [f32]) {
+        for (v, &g) in velocity.iter_mut().zip(gradient) {
+            *v = momentum * *v + g;
         }
     }
-}
 
-/// One step of Adam, corrections for the start included.
-struct Step {
-    rate: f32,
-    spread: f32,
-    keep: f32,
-}
-
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn adam_step(
-    step: &Step,
-    gradient: &[f32],
-    first: &mut [f32],
-    second: &mut [f32],
-    parameters: &mut [f32],
-) {
-    let moments = first.iter_mut().zip(second);
-    for ((p, (first, second)), &g) in parameters.iter_mut().zip(moments).zip(gradient) {
-        *first = BETA_1 * *first + (1.0 - BETA_1) * g;
-        *second = BETA_2 * *second + (1.0 - BETA_2) * (g * g);
-        *p = *p * step.keep - step.rate * *first / (second.sqrt() * step.spread + EPSILON);
+    /// θ ← keep θ − rate step.
+    fn descend(rate: f32, keep: f32, step: &[f32], parameters: &mut [f32]) {
+        for (p, &step) in parameters.iter_mut().zip(step) {
+            *p = *p * keep - rate * step;
+        }
     }
 }
 
@@ -143,8 +117,8 @@ mod tests {
             let mut memory = Memory::default();
             let mut x = [1.5f32];
             for expected in expected {
-                let g = [x[0].powi(3)];
-                memory.step(&optimizer, &mut x, &g);
+                let mut g = [x[0].powi(3)];
+                memory.step(&optimizer, &mut x, &mut g);
                 assert!((f64::from(x[0]) - expected).abs() < 1e-6, "{rule:?} {} {expected}", x[0]);
             }
         }

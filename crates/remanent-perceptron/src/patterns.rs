@@ -1,33 +1,31 @@
-//! Patterns of ±1, one bit each, and the two sums that learning needs of them.
+//! Patterns of ±1, one bit each, and the two sums over them that learning needs.
 //!
-//! A pattern enters every formula multiplied by its label, so `s = y x` is what
-//! is stored. At N = 1000 and α = 2 that is 250 KB instead of 8 MB, and a pass
-//! over the patterns runs out of the cache.
+//! Every formula has patterns multiplied by their labels, so `s = y x` is stored. At N = 1000 and
+//! α = 2 this takes 250 KB instead of 8 MB and stays in the cache.
 //!
 //! # Layout
 //!
-//! Sites are taken in blocks of 512. A block of one pattern is 16 words of 32
-//! bits; site `512 b + 16 k + l` is bit `31 − k` of word `l`. So the sign bits of
-//! 16 neighbouring sites are brought to the top of 16 words by one shift, and
-//! "multiply by ±1" is one exclusive or. Padding sites carry zeros.
+//! Sites are grouped in blocks of 512. A block of one pattern is 16 words of 32 bits; site
+//! `512 b + 16 k + l` is bit `31 − k` of word `l`. One shift brings the signs of 16 neighbouring
+//! sites to the top bits of 16 words, and multiplication by ±1 is an exclusive or. Padding sites
+//! have zero weights.
 //!
 //! # Sums
 //!
-//! Both sums are taken in fours: ±a ± b ± c ± d is computed first and then added.
-//! There are only sixteen such numbers for given a, b, c and d, and where AVX-512
-//! is at hand they are looked up in a register: see `lookup.rs`.
+//! Both sums add groups of four terms: ±a ± b ± c ± d is computed first and then added. There are
+//! sixteen such values for given a, b, c and d, and with AVX-512 they are looked up in a register
+//! (`lookup.rs`); other instruction sets use the plain loops below.
 //!
-//! The order in which numbers are added is fixed (fours, then 16 partial sums,
-//! folded in a fixed way) and there is no fused multiply-add, so every instruction
-//! set gives the same bits.
+//! The order of additions is fixed (groups of four, then 16 partial sums, folded in a fixed order)
+//! and there is no fused multiply-add: every instruction set gives the same bits.
 
-use multiversion::multiversion;
 use multiversion::target::match_target;
+use remanent_math::multiversioned;
 
 #[cfg(target_arch = "x86_64")]
 mod lookup;
 
-/// Numbers side by side in one step of a kernel.
+/// Numbers processed together in a kernel.
 pub(crate) const LANES: usize = 16;
 /// Sites in a block.
 const BLOCK: usize = 32 * LANES;
@@ -54,33 +52,36 @@ pub fn padded(sites: usize) -> usize {
 }
 
 impl Patterns {
-    /// Packs signs. `negative(pattern, site)` says where the sign is −1.
+    /// Packs signs; `negative(pattern, site)` is true for −1.
     pub fn from_signs(
         patterns: usize,
         sites: usize,
         mut negative: impl FnMut(usize, usize) -> bool,
     ) -> Self {
-        let blocks = sites.div_ceil(BLOCK);
-        let mut words = vec![[0; LANES]; patterns * blocks];
-        for (pattern, row) in words.chunks_exact_mut(blocks).enumerate() {
+        let mut packed = Self::zeros(patterns, sites);
+        for (pattern, row) in packed.words.chunks_exact_mut(packed.blocks).enumerate() {
             for site in (0..sites).filter(|&site| negative(pattern, site)) {
                 let (block, lane, mask) = place(site);
                 row[block][lane] |= mask;
             }
         }
-        Self { sites, blocks, words }
+        packed
     }
 
     /// Random signs. `bits(pattern, k)` is the `k`-th draw of 128 bits for a pattern.
     pub fn random(patterns: usize, sites: usize, bits: impl Fn(usize, usize) -> [u32; 4]) -> Self {
-        let blocks = sites.div_ceil(BLOCK);
-        let mut words = vec![[0; LANES]; patterns * blocks];
-        for (pattern, row) in words.chunks_exact_mut(blocks).enumerate() {
+        let mut packed = Self::zeros(patterns, sites);
+        for (pattern, row) in packed.words.chunks_exact_mut(packed.blocks).enumerate() {
             for (k, words) in row.as_flattened_mut().chunks_exact_mut(4).enumerate() {
                 words.copy_from_slice(&bits(pattern, k));
             }
         }
-        Self { sites, blocks, words }
+        packed
+    }
+
+    fn zeros(patterns: usize, sites: usize) -> Self {
+        let blocks = sites.div_ceil(BLOCK).max(1);
+        Self { sites, blocks, words: vec![[0; LANES]; patterns * blocks] }
     }
 
     /// N.
@@ -99,6 +100,10 @@ impl Patterns {
     }
 
     /// The sign s = ±1 of `site` in `pattern`.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such pattern or site.
     pub fn sign(&self, pattern: usize, site: usize) -> f32 {
         let (block, lane, mask) = place(site);
         if self.row(pattern)[block][lane] & mask == 0 { 1.0 } else { -1.0 }
@@ -109,6 +114,10 @@ impl Patterns {
     }
 
     /// Flips one sign.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such pattern or site.
     pub fn flip(&mut self, pattern: usize, site: usize) {
         let (block, lane, mask) = place(site);
         self.words[pattern * self.blocks + block][lane] ^= mask;
@@ -129,6 +138,10 @@ impl Patterns {
     /// u_μ = Σ_i s_i^μ m_i for the patterns listed in `chosen`.
     ///
     /// `m` is padded with zeros to [`padded`]`(N)`.
+    ///
+    /// # Panics
+    ///
+    /// If a length does not fit, or a chosen pattern does not exist.
     pub fn fields(&self, chosen: &[u32], m: &[f32], u: &mut [f32]) {
         assert_eq!((m.len(), chosen.len()), (padded(self.sites), u.len()));
         let (groups, _) = m.as_chunks::<LANES>();
@@ -136,18 +149,26 @@ impl Patterns {
     }
 
     /// u_μ of all patterns in double precision; `m` is padded as in [`Patterns::fields`].
+    ///
+    /// # Panics
+    ///
+    /// If a length does not fit.
     pub fn exact_fields(&self, m: &[f64], u: &mut [f64]) {
         assert_eq!((m.len(), u.len()), (padded(self.sites), self.len()));
         exact_fields(&self.words, self.blocks, m.as_chunks::<LANES>().0, u);
     }
 
-    /// G_i = Σ_μ s_i^μ h_μ over the patterns listed in `chosen`; `sums` is padded
-    /// like `m` in [`Patterns::fields`], and what it holds in the padding has no meaning.
+    /// G_i = Σ_μ s_i^μ h_μ over the patterns listed in `chosen`; `sums` is padded like `m` in
+    /// [`Patterns::fields`], with arbitrary values in the padding.
+    ///
+    /// # Panics
+    ///
+    /// If a length does not fit, or a chosen pattern does not exist.
     pub fn sums(&self, chosen: &[u32], h: &[f32], sums: &mut [f32]) {
         assert_eq!((sums.len(), chosen.len()), (padded(self.sites), h.len()));
         sums.fill(0.0);
         let (groups, _) = sums.as_chunks_mut::<LANES>();
-        // A stretch of patterns stays in the cache while all blocks pass over it.
+        // A stretch of patterns stays in the cache while all blocks are summed over it.
         let stretch = (STRETCH_WORDS / self.blocks).max(1).next_multiple_of(QUAD);
         for (chosen, h) in chosen.chunks(stretch).zip(h.chunks(stretch)) {
             add_sums(&self.words, self.blocks, chosen, h, groups);
@@ -161,9 +182,9 @@ fn place(site: usize) -> (usize, usize, u32) {
     (site / BLOCK, within % LANES, SIGN >> (within / LANES))
 }
 
-/// Terms that are added to one another before they are added to a sum.
+/// Terms added to one another before they are added to a sum.
 const QUAD: usize = 4;
-/// Blocks of patterns that fit, with room to spare, into a second-level cache (128 KB).
+/// Blocks of patterns in a stretch: 128 KB, which fits into a second-level cache.
 const STRETCH_WORDS: usize = 2048;
 
 /// ±value, with the sign bit of `word`.
@@ -172,21 +193,22 @@ fn signed(value: f32, word: u32) -> f32 {
     f32::from_bits(value.to_bits() ^ (word & SIGN))
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn fields(words: &[Words], blocks: usize, chosen: &[u32], m: &[Lanes], u: &mut [f32]) {
-    match_target! {
-        "x86_64+avx512f+avx512dq+avx512vl" => {
-            if chosen.len() < LANES {
-                plain_fields(words, blocks, chosen, m, u);
-            } else {
-                lookup::fields(words, blocks, chosen, m, u);
+multiversioned! {
+    fn fields(words: &[Words], blocks: usize, chosen: &[u32], m: &[Lanes], u: &mut [f32]) {
+        match_target! {
+            "x86_64+avx512f+avx512dq+avx512vl" => {
+                if chosen.len() < LANES {
+                    plain_fields(words, blocks, chosen, m, u);
+                } else {
+                    lookup::fields(words, blocks, chosen, m, u);
+                }
             }
+            _ => plain_fields(words, blocks, chosen, m, u),
         }
-        _ => plain_fields(words, blocks, chosen, m, u),
     }
 }
 
-/// The four added in each step are those of four neighbouring groups, lane by lane.
+/// The four terms of each step are those of four neighbouring groups, lane by lane.
 #[inline(always)]
 fn plain_fields(words: &[Words], blocks: usize, chosen: &[u32], m: &[Lanes], u: &mut [f32]) {
     for (u, &pattern) in u.iter_mut().zip(chosen) {
@@ -207,24 +229,25 @@ fn plain_fields(words: &[Words], blocks: usize, chosen: &[u32], m: &[Lanes], u: 
     }
 }
 
-/// Like [`fields`], in double precision.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn exact_fields(words: &[Words], blocks: usize, m: &[[f64; LANES]], u: &mut [f64]) {
-    for (u, row) in u.iter_mut().zip(words.chunks_exact(blocks)) {
-        let mut partial = [[0f64; LANES]; 2];
-        for (groups, words) in m.chunks(GROUPS).zip(row) {
-            let mut words = *words;
-            for groups in groups.as_chunks::<2>().0 {
-                for (sum, group) in partial.iter_mut().zip(groups) {
-                    for lane in 0..LANES {
-                        let sign = u64::from(words[lane] & SIGN) << 32;
-                        sum[lane] += f64::from_bits(group[lane].to_bits() ^ sign);
-                        words[lane] <<= 1;
+multiversioned! {
+    /// Like [`fields`], in double precision.
+    fn exact_fields(words: &[Words], blocks: usize, m: &[[f64; LANES]], u: &mut [f64]) {
+        for (u, row) in u.iter_mut().zip(words.chunks_exact(blocks)) {
+            let mut partial = [[0f64; LANES]; 2];
+            for (groups, words) in m.chunks(GROUPS).zip(row) {
+                let mut words = *words;
+                for groups in groups.as_chunks::<2>().0 {
+                    for (sum, group) in partial.iter_mut().zip(groups) {
+                        for lane in 0..LANES {
+                            let sign = u64::from(words[lane] & SIGN) << 32;
+                            sum[lane] += f64::from_bits(group[lane].to_bits() ^ sign);
+                            words[lane] <<= 1;
+                        }
                     }
                 }
             }
+            *u = partial.as_flattened().iter().sum();
         }
-        *u = partial.as_flattened().iter().sum();
     }
 }
 
@@ -241,15 +264,16 @@ fn fold(mut partial: Lanes) -> f32 {
     partial[0]
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn add_sums(words: &[Words], blocks: usize, chosen: &[u32], h: &[f32], groups: &mut [Lanes]) {
-    match_target! {
-        "x86_64+avx512f+avx512dq+avx512vl" => lookup::add_sums(words, blocks, chosen, h, groups),
-        _ => add_plain_sums(words, blocks, chosen, h, groups),
+multiversioned! {
+    fn add_sums(words: &[Words], blocks: usize, chosen: &[u32], h: &[f32], groups: &mut [Lanes]) {
+        match_target! {
+            "x86_64+avx512f+avx512dq+avx512vl" => lookup::add_sums(words, blocks, chosen, h, groups),
+            _ => add_plain_sums(words, blocks, chosen, h, groups),
+        }
     }
 }
 
-/// The four added in each step are those of four patterns; where one is missing, h is 0.
+/// The four terms of each step are those of four patterns; h is 0 for missing ones.
 #[inline(always)]
 fn add_plain_sums(words: &[Words], blocks: usize, chosen: &[u32], h: &[f32], groups: &mut [Lanes]) {
     for (block, groups) in groups.chunks_mut(GROUPS).enumerate() {
@@ -320,13 +344,13 @@ mod tests {
         let stream = remanent_math::philox::Stream::new(4, 0, 0, 0);
         for sites in [2, 15, 64, 65, 130, 200, 300, 333, 513, 700, 1000, 1500] {
             let s = example(23, sites);
-            // Integers for even N, so that some terms cancel to 0.
+            // Integers for even N, so that some terms cancel.
             let number = |i: u32| stream.normal(i) as f32;
             let number = |i: u32| if sites % 2 == 0 { number(i).round() } else { number(i) };
             let mut m: Vec<f32> = (0..sites as u32).map(number).collect();
             m.resize(padded(sites), 0.0);
             for count in [1, 2, 4, 7, 15, 16, 17, 32, 33, 50, 2100] {
-                // With repetitions, and in no order.
+                // With repetitions, unordered.
                 let chosen: Vec<u32> = (0..count).map(|i| i * i % 23).collect();
                 let h: Vec<f32> = (0..count).map(|i| number(9_000 + i)).collect();
                 let (mut u, mut plain) = (vec![f32::NAN; h.len()], vec![f32::NAN; h.len()]);

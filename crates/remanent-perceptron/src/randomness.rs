@@ -1,18 +1,18 @@
-//! The streams of random numbers, one for each thing that is drawn.
+//! Streams of random numbers, one for each purpose.
 //!
-//! A number is addressed by what it is for, so that adding a task, a chain or a
-//! trial never changes another draw.
+//! A number is addressed by its purpose, so adding a task, a chain or a trial does not change other
+//! draws.
 
 use remanent_math::philox::Stream;
 
-/// What a stream of random numbers is for.
+/// The purpose of a stream of random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// The first teacher, and the flips that lead to the next.
+    /// The first teacher, and the flips that give the next one.
     Teacher = 1,
     /// The training patterns of a task.
     Patterns = 2,
-    /// Fresh patterns on which the error is measured.
+    /// The fresh patterns of a task.
     FreshPatterns = 3,
     /// The student's initial field.
     InitialField = 4,
@@ -28,7 +28,7 @@ pub enum Purpose {
     FreshTies = 9,
 }
 
-/// The seed that a user states, and the number of the trial under it.
+/// A seed, and the number of a trial with that seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trial {
     /// The seed of the whole experiment.
@@ -38,7 +38,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The stream for a purpose. `place` tells tasks (or chains) apart, `step` moments in time.
+    /// The stream for a purpose. `place` is the task (or chain), `step` the epoch or sweep.
     pub fn stream(self, purpose: Purpose, place: usize, step: usize) -> Stream {
         Stream::new(self.seed, purpose as u32 | (place as u32) << 8, self.trial, step as u32)
     }

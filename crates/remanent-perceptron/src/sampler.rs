@@ -1,8 +1,11 @@
 //! Hamiltonian Monte Carlo in the fields.
 //!
-//! A sweep draws momenta, follows Hamilton's equations by the leapfrog for a
-//! random time, and accepts the end by Metropolis' rule. It is exact for any
-//! step; the step is adapted during the warm-up alone.
+//! A sweep draws momenta, integrates Hamilton's equations with the leapfrog for a random time, and
+//! accepts or rejects the end point (Metropolis). The stationary distribution is exact for any step
+//! size; the step size is adapted only during the warm-up.
+//!
+//! Acceptance and adaptation use `exp` and `powf` of the platform's math library, so a chain is
+//! reproducible bit for bit only with the same library.
 
 use remanent_math::philox::Stream;
 
@@ -21,12 +24,12 @@ pub struct Chain {
 
 /// Mean duration of a trajectory, in units of the fields.
 const DURATION: f64 = 1.5;
-/// The acceptance that the warm-up aims at.
+/// The acceptance that the warm-up targets.
 const WANTED_ACCEPTANCE: f64 = 0.8;
-/// No trajectory has more steps.
+/// Largest number of steps of a trajectory.
 const MOST_STEPS: f64 = 200.0;
 
-/// Room for a trajectory.
+/// Buffers of a trajectory.
 #[derive(Clone, Debug, Default)]
 pub struct Trajectory {
     scratch: Scratch,
@@ -70,7 +73,7 @@ impl Chain {
         }
         let parts = ensemble.potential(&room.position, &mut room.scratch);
         let gain = start - parts.potential - kinetic(&room.momentum);
-        // A trajectory that flew off ends where the potential is not a number.
+        // The potential is NaN at the end of a trajectory that diverged.
         let acceptance = if gain.is_nan() { 0.0 } else { gain.exp().min(1.0) };
         if decisions.uniform(1) < acceptance {
             std::mem::swap(&mut self.position, &mut room.position);
@@ -79,7 +82,7 @@ impl Chain {
         acceptance
     }
 
-    /// Moves the step towards the wanted acceptance, less and less as the warm-up goes on.
+    /// Adapts the step towards the target acceptance, with a gain that decreases with the sweep.
     pub fn adapt(&mut self, acceptance: f64, sweep: usize) {
         let gain = 1.0 / (1.0 + sweep as f64).powf(0.6);
         self.step *= (gain * (acceptance - WANTED_ACCEPTANCE)).exp();

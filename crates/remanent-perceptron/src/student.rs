@@ -1,17 +1,17 @@
-//! The student: one parameter a weight, in one of two spaces.
+//! The student: one parameter for each weight, in one of two spaces.
 //!
 //! In *field* space the parameter is θ and the magnetisation is m = tanh(b θ),
 //! with b the field scale (the paper's first β; 1 in every published run). In
 //! *magnetisation* space the parameter is m itself, kept inside the open cube.
 
-use multiversion::multiversion;
 use remanent_math::elementary32::tanh_and_variance;
+use remanent_math::multiversioned;
 use serde::{Deserialize, Serialize};
 
 use crate::patterns::{LANES, padded};
 use crate::randomness::{Purpose, Trial};
 
-/// Where the parameters live.
+/// The space of the parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Space {
@@ -25,13 +25,13 @@ pub enum Space {
 /// Magnetisations are clipped to ±(1 − this): the open cube of the traditional algorithms.
 pub const CUBE_MARGIN: f32 = 1.0 / 1_048_576.0;
 
-/// A student's parameters and what follows from them.
+/// A student: its parameters, magnetisations and variances.
 #[derive(Clone, Debug)]
 pub struct Student {
     sites: usize,
     space: Space,
     field_scale: f32,
-    /// θ or m, one a site.
+    /// θ or m of each site.
     pub(crate) parameters: Vec<f32>,
     /// m, padded with zeros.
     magnetisations: Vec<f32>,
@@ -49,7 +49,7 @@ impl Student {
         student
     }
 
-    /// A student that has not learned: θ ~ N(0, 1), or m = tanh(b θ) of it.
+    /// An untrained student: θ ~ N(0, 1), or m = tanh(b θ).
     pub fn random(space: Space, field_scale: f32, sites: usize, trial: Trial) -> Self {
         let stream = trial.stream(Purpose::InitialField, 0, 0);
         let fields = (0..sites).map(|i| stream.normal(i as u32) as f32);
@@ -75,9 +75,9 @@ impl Student {
     /// Rescales magnetisations to the mean square `q_star`, as the slow SGD of the
     /// paper does: m ← m √(q_⋆/q), clipped, and repeated until it holds.
     ///
-    /// What that repetition arrives at is m ← clip(f m) with one factor f, and a site
-    /// once clipped stays so. So f is found from the sites that are not clipped,
-    /// a finite number of times. Only in magnetisation space.
+    /// The limit of that repetition is m ← clip(f m) with one factor f, and a clipped site stays
+    /// clipped. So f is computed from the unclipped sites until their number does not change. Only
+    /// in magnetisation space.
     pub(crate) fn rescale(&mut self, q_star: f64) {
         debug_assert_eq!(self.space, Space::Magnetisation);
         let edge = f64::from(1.0 - CUBE_MARGIN);
@@ -141,6 +141,10 @@ impl Student {
     }
 
     /// The field artanh m = b θ of one weight.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such site.
     pub fn field(&self, site: usize) -> f64 {
         match self.space {
             Space::Field => f64::from(self.field_scale) * f64::from(self.parameters[site]),
@@ -153,39 +157,41 @@ impl Student {
         1.0 - self.variances().iter().map(|&v| f64::from(v)).sum::<f64>() / self.sites as f64
     }
 
-    /// The first site whose parameter is not a finite number.
+    /// The first site whose parameter is not finite.
     pub fn diverged(&self) -> Option<usize> {
         self.parameters.iter().position(|p| !p.is_finite())
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn magnetise(theta: &[f32], scale: f32, m: &mut [f32], variances: &mut [f32]) {
-    for ((&theta, m), variance) in theta.iter().zip(m).zip(variances) {
-        (*m, *variance) = tanh_and_variance(scale * theta);
+multiversioned! {
+    fn magnetise(theta: &[f32], scale: f32, m: &mut [f32], variances: &mut [f32]) {
+        for ((&theta, m), variance) in theta.iter().zip(m).zip(variances) {
+            (*m, *variance) = tanh_and_variance(scale * theta);
+        }
     }
 }
 
 fn clip(parameters: &mut [f32], magnetisations: &mut [f32], variances: &mut [f32]) {
     let edge = 1.0 - CUBE_MARGIN;
     for ((p, m), variance) in parameters.iter_mut().zip(magnetisations).zip(variances) {
-        // NaN passes through, so that a run that diverges is seen.
+        // NaN propagates, so that divergence is detected.
         *p = p.clamp(-edge, edge);
         *m = *p;
         *variance = (1.0 - *p) * (1.0 + *p);
     }
 }
 
-/// The sum of a padded vector, in a fixed order.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn total(values: &[f32]) -> f32 {
-    let mut partial = [0f32; LANES];
-    for group in values.as_chunks::<LANES>().0 {
-        for lane in 0..LANES {
-            partial[lane] += group[lane];
+multiversioned! {
+    /// The sum of a padded vector, in a fixed order.
+    fn total(values: &[f32]) -> f32 {
+        let mut partial = [0f32; LANES];
+        for group in values.as_chunks::<LANES>().0 {
+            for lane in 0..LANES {
+                partial[lane] += group[lane];
+            }
         }
+        partial.iter().sum()
     }
-    partial.iter().sum()
 }
 
 #[cfg(test)]

@@ -6,16 +6,15 @@
 //!
 //! # Ties
 //!
-//! The teacher's field F = Σ W x takes every second integer. For even N it
-//! vanishes for a share √(2/πN) of the patterns, 2.5 % at N = 1000, and these have no label. (The
-//! published scripts give them the label 0, which drops them.) What the theory knows are averages
-//! ∫ f over F > 0, of which the lattice F = 0, 2, 4, … is the trapezoid rule if a
-//! tie is given a label by chance. By Euler and Maclaurin the rule is wrong by −f'(0) h²/12 with the
-//! spacing h ~ 2/√(N(1 − q_d)), which is not small where q_d is close to 1: at α = 2, β = 20
-//! and N = 1000 it moves q_d by −0.002, four standard errors of 32 draws. To move a share λ of
-//! the ties from F = 0 to F = 2 adds +λ f'(0) h²/2, whatever f is. So one tie in six has
-//! one of its inputs flipped, and the leading lattice correction is gone; the others get the label +1. For odd N
-//! there are no ties, and the correction is half as large.
+//! The teacher's field F = Σ W x takes every second integer value. For even N it vanishes for a
+//! fraction √(2/πN) of the patterns (2.5 % at N = 1000), which have no label. (The published scripts
+//! give them the label 0, which drops them.) The theory has averages ∫ f over F > 0. If a tie gets a
+//! random label, the lattice F = 0, 2, 4, … is the trapezoid rule for these, with the error
+//! −f'(0) h²/12 (Euler–Maclaurin) and the spacing h ~ 2/√(N(1 − q_d)), which is not small where q_d
+//! is close to 1: at α = 2, β = 20 and N = 1000 it moves q_d by −0.002, four standard errors of 32
+//! draws. Moving a fraction λ of the ties from F = 0 to F = 2 adds +λ f'(0) h²/2 for every f. So one
+//! tie in six has one of its inputs flipped, which cancels the leading lattice correction; the other
+//! ties get the label +1. For odd N there are no ties, and the correction is half as large.
 
 use remanent_math::philox::Stream;
 
@@ -32,7 +31,7 @@ pub struct World {
     teachers: Vec<Vec<f32>>,
     /// The training patterns of each task, multiplied by their labels.
     tasks: Vec<Patterns>,
-    /// Patterns never trained on, if the error is to be measured on such.
+    /// Patterns for measuring the error, not used in training; may be empty.
     fresh: Vec<Patterns>,
     /// Sites where all teachers agree.
     common: Vec<usize>,
@@ -83,6 +82,10 @@ impl World {
     }
 
     /// The training patterns of a task, multiplied by their labels.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such task.
     pub fn patterns(&self, task: usize) -> &Patterns {
         &self.tasks[task]
     }
@@ -93,6 +96,10 @@ impl World {
     }
 
     /// The teacher's weights ±1.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such task.
     pub fn teacher(&self, task: usize) -> &[f32] {
         &self.teachers[task][..self.sites]
     }
@@ -131,7 +138,7 @@ fn random_patterns(
     Patterns::random(count, sites, |pattern, k| trial.stream(purpose, task, pattern).bits(k as u32))
 }
 
-/// The share of ties that are broken by flipping an input; see the head of this file.
+/// The fraction of ties that are broken by flipping an input; see the module documentation.
 const BROKEN_TIES: f64 = 1.0 / 6.0;
 
 /// Multiplies each pattern by the label that the teacher gives it.

@@ -23,6 +23,15 @@ pub enum PlotError {
         /// The path as given.
         path: PathBuf,
     },
+    /// The path asks for PNG, which this build cannot write.
+    #[error(
+        "cannot write {}: this build has no PNG support (feature `png`); use .svg",
+        path.display()
+    )]
+    NoPng {
+        /// The path as given.
+        path: PathBuf,
+    },
     /// The directory of the path does not exist.
     #[error("no directory {} to write {} in", directory.display(), path.display())]
     NoDirectory {

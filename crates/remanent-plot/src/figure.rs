@@ -7,7 +7,6 @@ use crate::draw::{self, Margins, Prepared};
 use crate::error::PlotError;
 use crate::output::{PlotFormat, write_whole};
 use crate::panel::Panel;
-use crate::raster;
 use crate::svg::{Anchor, Svg};
 
 /// Size of the cell of one panel, labels included, in pixels.
@@ -15,6 +14,7 @@ const CELL: (f64, f64) = (460.0, 340.0);
 const TITLE_HEIGHT: f64 = 34.0;
 const TITLE_SIZE: f64 = 16.0;
 /// Pixels per unit of the PNG that [`Figure::write`] makes.
+#[cfg(feature = "png")]
 const PNG_SCALE: f32 = 2.0;
 
 /// Panels on a grid, row after row.
@@ -97,8 +97,9 @@ impl Figure {
 
     /// The figure as a PNG of `scale` pixels per unit: a single panel has
     /// 460 by 340 units. Fails if a side would be empty or over 16384 pixels.
+    #[cfg(feature = "png")]
     pub fn to_png(&self, scale: f32) -> Result<Vec<u8>, PlotError> {
-        raster::to_png(&self.to_svg(), scale)
+        crate::raster::to_png(&self.to_svg(), scale)
     }
 
     /// Writes the figure in the format of the extension, `.svg` or `.png`.
@@ -106,6 +107,7 @@ impl Figure {
     pub fn write(&self, path: &Path) -> Result<(), PlotError> {
         match PlotFormat::from_path(path)? {
             PlotFormat::Svg => write_whole(path, self.to_svg().as_bytes()),
+            #[cfg(feature = "png")]
             PlotFormat::Png => write_whole(path, &self.to_png(PNG_SCALE)?),
         }
     }

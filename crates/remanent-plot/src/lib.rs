@@ -25,6 +25,7 @@ mod draw;
 mod error;
 mod grid;
 mod number;
+#[cfg(feature = "png")]
 mod raster;
 mod scale;
 mod style;

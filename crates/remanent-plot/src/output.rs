@@ -1,11 +1,10 @@
-//! Paths and files: which format, whether it can be written, and writing it.
+//! Output files: the format of a path, checks before a long computation, and atomic writing.
 
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
+
+use tempfile::NamedTempFile;
 
 use crate::error::PlotError;
 
@@ -15,11 +14,12 @@ pub enum PlotFormat {
     /// Scalable vector graphics.
     Svg,
     /// Portable network graphics.
+    #[cfg(feature = "png")]
     Png,
 }
 
 impl PlotFormat {
-    /// The format that the extension of a path asks for, in any case.
+    /// The format of a path, by its extension in upper or lower case.
     pub fn from_path(path: &Path) -> Result<Self, PlotError> {
         let Some(extension) = path.extension() else {
             return Err(PlotError::NoExtension { path: path.to_owned() });
@@ -27,7 +27,10 @@ impl PlotFormat {
         let extension = extension.to_string_lossy();
         match extension.to_ascii_lowercase().as_str() {
             "svg" => Ok(Self::Svg),
+            #[cfg(feature = "png")]
             "png" => Ok(Self::Png),
+            #[cfg(not(feature = "png"))]
+            "png" => Err(PlotError::NoPng { path: path.to_owned() }),
             _ => Err(PlotError::UnknownFormat {
                 path: path.to_owned(),
                 extension: extension.into_owned(),
@@ -36,15 +39,14 @@ impl PlotFormat {
     }
 }
 
-/// Whether a file could be written at `path`: its directory exists and takes
-/// new files, and it is no directory itself. Says nothing about the extension,
-/// leaves nothing behind, and does not touch a file that is already there.
+/// Checks that a file can be written at `path`: its directory exists and is writable, and
+/// `path` is not a directory itself. Ignores the extension and does not touch existing files.
 pub fn check_writable(path: &Path) -> Result<(), PlotError> {
-    Temporary::create(path).map(drop)
+    temporary(path).map(drop)
 }
 
-/// Whether a figure could be written at `path`: a file could, and what is there, if anything, is a
-/// picture or empty. What is no picture was hardly meant to be replaced by one.
+/// Checks that a figure can be written at `path`. An existing file is replaced only if it is an SVG
+/// or PNG picture, or empty: anything else was probably named by mistake.
 pub fn check_picture(path: &Path) -> Result<(), PlotError> {
     check_writable(path)?;
     let mut start = Vec::new();
@@ -60,7 +62,7 @@ pub fn check_picture(path: &Path) -> Result<(), PlotError> {
     Err(PlotError::NotAPicture { path: path.to_owned() })
 }
 
-/// Bytes of a file in which a picture must show itself.
+/// Bytes at the start of a file in which a picture is recognised.
 const SEEN: u64 = 4096;
 
 fn is_picture(start: &[u8]) -> bool {
@@ -71,91 +73,55 @@ fn is_picture(start: &[u8]) -> bool {
     start.starts_with(b"\x89PNG\r\n\x1a\n") || is_svg
 }
 
-/// Writes a file so that it is there whole or not at all: to a temporary file
-/// in the same directory, which is then renamed.
+/// Writes a file atomically: a temporary file in the same directory is renamed to it.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), PlotError> {
-    let mut temporary = Temporary::create(path)?;
-    temporary.fill_and_rename(path, bytes).map_err(|source| refused(path, source))
+    let mut file = temporary(path)?;
+    let written = file.write_all(bytes).and_then(|()| file.as_file().sync_all());
+    written.map_err(|source| refused(path, source))?;
+    file.persist(path).map_err(|error| refused(path, error.error))?;
+    Ok(())
 }
 
 fn refused(path: &Path, source: io::Error) -> PlotError {
     PlotError::Write { path: path.to_owned(), source }
 }
 
-/// A new file beside the one wanted, removed when dropped unless renamed.
-struct Temporary {
-    path: PathBuf,
-    file: Option<File>,
-    renamed: bool,
-}
-
-impl Temporary {
-    fn create(path: &Path) -> Result<Self, PlotError> {
-        if path.is_dir() {
-            return Err(PlotError::IsADirectory { path: path.to_owned() });
-        }
-        // A device or a pipe would be replaced by a file, and a link would be lost.
-        if let Ok(found) = fs::symlink_metadata(path)
-            && !found.is_file()
-        {
-            let what =
-                if found.is_symlink() { "a symbolic link" } else { "a device, a pipe or a socket" };
-            return Err(PlotError::NotRegular { path: path.to_owned(), what });
-        }
-        let Some(name) = path.file_name() else {
-            let source = io::Error::new(io::ErrorKind::InvalidInput, "the path names no file");
-            return Err(refused(path, source));
-        };
-        let directory = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        match fs::metadata(directory) {
-            Ok(found) if found.is_dir() => {}
-            Ok(_) => {
-                let directory = directory.to_owned();
-                return Err(PlotError::NotADirectory { path: path.to_owned(), directory });
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let directory = directory.to_owned();
-                return Err(PlotError::NoDirectory { path: path.to_owned(), directory });
-            }
-            Err(error) => return Err(refused(path, error)),
-        }
-        // Two threads of one process must not share a temporary file either.
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let mut hidden = OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(".{}-{}.tmp", process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
-        let temporary = directory.join(hidden);
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&temporary)
-            .map_err(|source| refused(path, source))?;
-        Ok(Self { path: temporary, file: Some(file), renamed: false })
+/// A new file beside `path`, removed when dropped.
+fn temporary(path: &Path) -> Result<NamedTempFile, PlotError> {
+    if path.is_dir() {
+        return Err(PlotError::IsADirectory { path: path.to_owned() });
     }
-
-    fn fill_and_rename(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        if let Some(mut file) = self.file.take() {
-            file.write_all(bytes)?;
-            file.sync_all()?;
-        }
-        fs::rename(&self.path, path)?;
-        self.renamed = true;
-        Ok(())
+    // A device or a pipe would be replaced by a file, and a link would be lost.
+    if let Ok(found) = fs::symlink_metadata(path)
+        && !found.is_file()
+    {
+        let what =
+            if found.is_symlink() { "a symbolic link" } else { "a device, a pipe or a socket" };
+        return Err(PlotError::NotRegular { path: path.to_owned(), what });
     }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // Some systems do not remove a file that is open.
-        drop(self.file.take());
-        if !self.renamed {
-            // Nothing better can be done if even this fails.
-            let _ = fs::remove_file(&self.path);
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    match fs::metadata(directory) {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => {
+            let directory = directory.to_owned();
+            return Err(PlotError::NotADirectory { path: path.to_owned(), directory });
         }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let directory = directory.to_owned();
+            return Err(PlotError::NoDirectory { path: path.to_owned(), directory });
+        }
+        Err(error) => return Err(refused(path, error)),
     }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".remanent-").suffix(".tmp");
+    // Temporary files are private by default; a figure is as readable as any other file.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    // Only the kind of the error: its text would name the temporary file.
+    builder.tempfile_in(directory).map_err(|error| refused(path, error.kind().into()))
 }
 
 #[cfg(test)]
@@ -166,6 +132,7 @@ mod tests {
     fn the_extension_decides_in_any_case() {
         let format = |path: &str| PlotFormat::from_path(Path::new(path));
         assert_eq!(format("a/b.svg").unwrap(), PlotFormat::Svg);
+        #[cfg(feature = "png")]
         assert_eq!(format("b.PnG").unwrap(), PlotFormat::Png);
         let message = format("b.pdf").unwrap_err().to_string();
         assert!(
@@ -177,9 +144,8 @@ mod tests {
 
     #[test]
     fn only_pictures_are_replaced() {
-        let directory = std::env::temp_dir().join(format!("remanent-plot-{}", process::id()));
-        fs::create_dir_all(&directory).unwrap();
-        let path = directory.join("a.svg");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.svg");
         check_picture(&path).unwrap();
         for picture in [
             &b""[..],
@@ -196,15 +162,13 @@ mod tests {
             assert!(matches!(error, PlotError::NotAPicture { .. }), "{error}");
             assert_eq!(fs::read_to_string(&path).unwrap(), other);
         }
-        fs::remove_dir_all(&directory).unwrap();
     }
 
     #[cfg(unix)]
     #[test]
     fn what_is_no_regular_file_is_not_replaced() {
-        let directory = std::env::temp_dir().join(format!("remanent-link-{}", process::id()));
-        fs::create_dir_all(&directory).unwrap();
-        let (file, link) = (directory.join("a.svg"), directory.join("link.svg"));
+        let directory = tempfile::tempdir().unwrap();
+        let (file, link) = (directory.path().join("a.svg"), directory.path().join("link.svg"));
         fs::write(&file, "<svg>").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
         for path in [&link, Path::new("/dev/null")] {
@@ -213,6 +177,5 @@ mod tests {
             }
         }
         assert_eq!(fs::read_to_string(&file).unwrap(), "<svg>");
-        fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -8,8 +8,7 @@
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-use skrifa::instance::{LocationRef, Size};
-use skrifa::{FontRef, MetadataProvider};
+use ttf_parser::Face;
 
 use crate::number::coordinate;
 
@@ -21,8 +20,9 @@ const RAISED: f64 = 0.36;
 /// Width taken for a character that the typeface lacks, in sizes of the text.
 const UNKNOWN: f64 = 0.8;
 
-static FONT: LazyLock<FontRef<'static>> =
-    LazyLock::new(|| FontRef::new(dejavu::sans::regular()).expect("the embedded font is valid"));
+/// The embedded font.
+pub(crate) static FONT: LazyLock<Face<'static>> =
+    LazyLock::new(|| Face::parse(dejavu::sans::regular(), 0).expect("the embedded font is valid"));
 
 /// Where a run of characters stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,13 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
+/// The text that [`escape`] was given, apart from forbidden characters.
+#[cfg(feature = "png")]
+pub(crate) fn unescape(escaped: &str) -> String {
+    let names = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
+    names.iter().fold(escaped.to_owned(), |text, (name, sign)| text.replace(name, sign))
+}
+
 fn parse(markup: &str) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let mut put = |level: Level, text: &str| match runs.last_mut() {
@@ -111,10 +118,10 @@ fn group(text: &str) -> Option<(&str, usize)> {
 
 /// Width of a label in pixels at a font size.
 pub(crate) fn width(markup: &str, size: f64) -> f64 {
-    let characters = FONT.charmap();
-    let glyphs = FONT.glyph_metrics(Size::new(1.0), LocationRef::default());
+    let em = f64::from(FONT.units_per_em());
     let advance = |c: char| {
-        characters.map(c).and_then(|glyph| glyphs.advance_width(glyph)).map_or(UNKNOWN, f64::from)
+        let glyph = FONT.glyph_index(c).and_then(|glyph| FONT.glyph_hor_advance(glyph));
+        glyph.map_or(UNKNOWN, |units| f64::from(units) / em)
     };
     parse(markup)
         .iter()

@@ -4,7 +4,7 @@ use remanent_plot::{
     Axis, Band, Color, Corner, Curve, Dash, Figure, HorizontalLine, Inset, Map, Marker, Panel,
     PlotError, Points, VerticalLine, VerticalSpan, check_writable,
 };
-use resvg::tiny_skia::Pixmap;
+use tiny_skia::Pixmap;
 
 fn panel(title: &str) -> Panel {
     Panel::new(title, Axis::linear("x"), Axis::linear("y"))
@@ -83,8 +83,8 @@ fn text_is_escaped_and_the_document_is_well_formed() {
     let figure = Figure::single(odd).title("x_{<}");
     let svg = figure.to_svg();
     assert!(svg.contains("a &lt; b &amp; &quot;c&quot;"));
-    resvg::usvg::roxmltree::Document::parse(&svg).unwrap();
-    resvg::usvg::roxmltree::Document::parse(&everything().to_svg()).unwrap();
+    roxmltree::Document::parse(&svg).unwrap();
+    roxmltree::Document::parse(&everything().to_svg()).unwrap();
 }
 
 #[test]

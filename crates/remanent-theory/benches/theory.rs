@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use remanent_theory::chain::ChainParameters;
-use remanent_theory::parameters::Choice;
+use remanent_theory::parameters::{Choice, Prior};
 use remanent_theory::phase::phase_diagram;
 use remanent_theory::rsb::{BrokenTask, broken_phase_diagram};
 use remanent_theory::single::SingleTask;
@@ -85,7 +85,9 @@ fn benches(c: &mut Criterion) {
     });
     let betas: Vec<f64> = (0..40).map(|i| 5.0 * 40_f64.powf(f64::from(i) / 39.0)).collect();
     group.bench_function("phase diagram over 40 beta, two threads", |b| {
-        b.iter(|| two_threads.install(|| broken_phase_diagram(&task, &betas, &|| ()).unwrap()));
+        b.iter(|| {
+            two_threads.install(|| broken_phase_diagram(&betas, Prior::None, &|| ()).unwrap())
+        });
     });
     group.finish();
 
@@ -93,7 +95,7 @@ fn benches(c: &mut Criterion) {
     group.sample_size(10);
     let betas: Vec<f64> = (6..46).map(f64::from).collect();
     group.bench_function("40 beta, two threads", |b| {
-        b.iter(|| two_threads.install(|| phase_diagram(&task, &betas, &|| ()).unwrap()));
+        b.iter(|| two_threads.install(|| phase_diagram(&betas, Prior::None, &|| ()).unwrap()));
     });
     group.finish();
 }

@@ -32,9 +32,9 @@ fn main() -> ExitCode {
     let file: String = option("--table", String::new());
     let start = Instant::now();
     let findings = if only >= 0 {
-        vec![random::examine(seed, only as u32, doubled > 0)]
+        vec![random::examine(seed, only as u32, 10, doubled > 0)]
     } else {
-        random::campaign(seed, count, doubled, &|finding| {
+        random::campaign(seed, count, doubled, 10, &|finding| {
             let slow = finding.is_slow().then(|| format!("took {:.2} s", finding.seconds));
             for violation in finding.violations.iter().chain(&slow) {
                 println!(

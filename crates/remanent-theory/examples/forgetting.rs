@@ -3,9 +3,9 @@
 //! `cargo run --release -p remanent-theory --example forgetting`
 
 use remanent_theory::chain::ChainParameters;
-use remanent_theory::parameters::ParameterError;
+use remanent_theory::parameters::DomainError;
 
-fn main() -> Result<(), ParameterError> {
+fn main() -> Result<(), DomainError> {
     println!("{:>6}  errors on the four tasks after the last one", "gamma");
     for gamma in [0.0, 0.3, 1.0, 3.0] {
         let chain = ChainParameters {

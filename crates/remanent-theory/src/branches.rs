@@ -4,18 +4,20 @@
 use rayon::prelude::*;
 use remanent_math::newton::Outcome;
 use remanent_math::scalar;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::curve::{Branch, Curve, CurvePoint};
-use crate::overlaps::Resolution;
-use crate::parameters::ParameterError;
+use crate::curve::{Branch, Curve, CurvePoint, Strand};
+use crate::number;
+use crate::parameters::{DomainError, check_alpha};
+use crate::resolution::Resolution;
+use crate::roots::roots_on;
 use crate::single::SingleTask;
-use crate::solution::{Solution, Termination, finish, roots_on};
-use crate::stage::{Stage, climb, conclude};
+use crate::solution::{Solution, Termination};
+use crate::stage::{Stage, climb, conclude, finish};
 use crate::task::{Task, from_coordinates};
 
 /// A fold (spinodal): the end of the poor or of the good branch.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FoldReport {
     /// α at the fold.
     pub alpha: f64,
@@ -26,11 +28,12 @@ pub struct FoldReport {
 }
 
 /// Where −βf of the poor and of the good branch are equal.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Crossing {
     /// α at the crossing.
     pub alpha: f64,
     /// Their common −βf.
+    #[serde(with = "number")]
     pub minus_beta_f: f64,
     /// The poor solution there.
     pub poor: Solution,
@@ -42,7 +45,7 @@ pub struct Crossing {
 }
 
 /// Where the replicon changes its sign.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RepliconZero {
     /// α there.
     pub alpha: f64,
@@ -53,14 +56,14 @@ pub struct RepliconZero {
 }
 
 /// The poor branch's end in the corner of the cube, where q_d → 1 at finite α.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Corner {
     /// The α at which q_d = 1.
     pub alpha: f64,
 }
 
 /// All that `theory branches` reports.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Branches {
     /// Solutions along the curve, in its own order.
     pub rows: Vec<Solution>,
@@ -74,27 +77,26 @@ pub struct Branches {
     pub corner: Option<Corner>,
 }
 
+/// Into how many parts a step of the trace is divided that leaps over the interval asked for.
+const DIVISIONS: u32 = 10;
+
 /// Traces the curve finely and reports it between two values of α.
-pub fn branches(single: &SingleTask, low: f64, high: f64) -> Result<Branches, ParameterError> {
-    let low = crate::parameters::check_alpha(low)?;
-    let high = crate::parameters::check_alpha(high)?;
-    let resolution = single.resolution;
+pub fn branches(single: &SingleTask, low: f64, high: f64) -> Result<Branches, DomainError> {
+    let low = check_alpha(low)?;
+    let high = check_alpha(high)?;
+    let resolution = single.resolution();
     // The drawn curve stops short of the corner; landmarks need the way to its end.
     let (Some(curve), Some(landmarks)) =
         (Curve::trace_finely(single.task(), high, resolution), single.curve(high))
     else {
-        return Ok(Branches {
-            rows: vec![],
-            folds: vec![],
-            crossing: None,
-            replicon_zeros: vec![],
-            corner: None,
-        });
+        return Ok(Branches::default());
     };
-    let inside = |p: &CurvePoint| p.y[3] >= low.ln() - 1e-12 && p.y[3] <= high.ln() + 1e-12;
-    let rows = stations(&curve)
+    let rows = curve
+        .strands()
+        .iter()
+        .flat_map(|strand| inside(&curve, &stations(&curve, strand), low.ln(), high.ln()))
+        .collect::<Vec<_>>()
         .into_par_iter()
-        .filter(|(_, p)| inside(p))
         .map(|(branch, p)| solution_at(curve.task(), &p, branch, resolution))
         .collect();
     Ok(Branches {
@@ -106,23 +108,56 @@ pub fn branches(single: &SingleTask, low: f64, high: f64) -> Result<Branches, Pa
     })
 }
 
-/// The points of a curve with their branches; a fold belongs to both of its branches.
-fn stations(curve: &Curve) -> Vec<(Branch, CurvePoint)> {
+/// A point of the curve and the branch it lies on.
+type Station = (Branch, CurvePoint);
+
+/// The points of a strand with their branches; a fold belongs to both of its branches.
+fn stations(curve: &Curve, strand: &Strand) -> Vec<Station> {
     let mut stations = Vec::new();
-    for strand in curve.strands() {
-        for (i, point) in strand.points.iter().enumerate() {
-            let passed = strand.passed(i);
-            if i > 0
-                && strand.passed(i - 1) < passed
-                && let Some(fold) = curve.fold(strand, passed - 1)
-            {
-                stations.push((curve.branch(strand, passed - 1), fold.point));
-                stations.push((curve.branch(strand, passed), fold.point));
-            }
-            stations.push((curve.branch(strand, passed), *point));
+    for (i, point) in strand.points.iter().enumerate() {
+        let passed = strand.passed(i);
+        if i > 0
+            && strand.passed(i - 1) < passed
+            && let Some(fold) = curve.fold(strand, passed - 1)
+        {
+            stations.push((curve.branch(strand, passed - 1), fold.point));
+            stations.push((curve.branch(strand, passed), fold.point));
         }
+        stations.push((curve.branch(strand, passed), *point));
     }
     stations
+}
+
+/// The stations with ln α from `low` to `high`. A step of the trace that leaps over the whole
+/// interval is divided.
+fn inside(curve: &Curve, stations: &[Station], low: f64, high: f64) -> Vec<Station> {
+    let is_inside = |p: &CurvePoint| p.y[3] >= low - 1e-12 && p.y[3] <= high + 1e-12;
+    let mut found = Vec::new();
+    for (i, (branch, b)) in stations.iter().enumerate() {
+        if let Some((_, a)) = i.checked_sub(1).map(|before| stations[before]) {
+            let ends = (a.y[3].min(b.y[3]), a.y[3].max(b.y[3]));
+            if ends.0 < low && ends.1 > high {
+                let [first, last] = if a.y[3] < b.y[3] { [low, high] } else { [high, low] };
+                let points = divided(curve, &a, b, [first, last]);
+                found.extend(points.into_iter().map(|p| (*branch, p)));
+            }
+        }
+        if is_inside(b) {
+            found.push((*branch, *b));
+        }
+    }
+    found
+}
+
+/// Points of the curve between `a` and `b`, from one value of ln α to another.
+fn divided(curve: &Curve, a: &CurvePoint, b: &CurvePoint, ends: [f64; 2]) -> Vec<CurvePoint> {
+    let fraction = |target: f64| {
+        let excess = |x| curve.between(a, b, x).map_or(f64::NAN, |p| p.y[3] - target);
+        scalar::root(excess, 0.0, 1.0, 1e-12)
+    };
+    let (Some(first), Some(last)) = (fraction(ends[0]), fraction(ends[1])) else { return vec![] };
+    let at = |k: u32| first + (last - first) * f64::from(k) / f64::from(DIVISIONS);
+    (0..=DIVISIONS).filter_map(|k| curve.between(a, b, at(k))).collect()
 }
 
 /// A row of the curve. Its α is found together with its order parameters, so
@@ -198,8 +233,9 @@ pub fn crossing(curve: &Curve, resolution: Resolution) -> Option<Crossing> {
 
 fn replicon(task: &Task, p: &CurvePoint, resolution: Resolution) -> f64 {
     let c = from_coordinates(&[p.y[0], p.y[1], p.y[2]]);
-    task.turn(&c, resolution)
-        .map_or(f64::NAN, |turn| 1.0 - p.y[3].exp() * turn.energy.curvature2 * turn.site.variance2)
+    task.iterate(&c, resolution).map_or(f64::NAN, |iteration| {
+        1.0 - p.y[3].exp() * iteration.energy.curvature2 * iteration.site.variance2
+    })
 }
 
 /// Where the replicon changes its sign along the curve.

@@ -4,19 +4,21 @@
 //! The conjugates of task t depend on its own patterns and on the law of the
 //! magnetisation before it, and on nothing else: the chain is Markov. Each task
 //! is solved in the gauge of its own teacher; what it leaves is handed on by
-//! [`Anchor`].
+//! [`InheritedLaw`].
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::anchor::Anchor;
 use crate::curve::Curve;
-use crate::overlaps::Resolution;
+use crate::inherited::InheritedLaw;
+use crate::number;
 use crate::parameters::{
-    Choice, ParameterError, Prior, check_alpha, check_beta, check_gamma, check_q_star, check_r_0,
+    Choice, DomainError, Prior, check_alpha, check_beta, check_gamma, check_q_star, check_r_0,
     spread,
 };
+use crate::resolution::Resolution;
+use crate::roots::{Found, roots};
 use crate::single::{asked, choose, why_none};
-use crate::solution::{Found, Solution, Termination, generalisation_error, roots};
+use crate::solution::{Solution, Termination, generalisation_error};
 use crate::stage::{Stage, climb, judged};
 use crate::task::Task;
 
@@ -57,16 +59,16 @@ pub struct Chain {
 /// refinement that was needed, and what it leaves at each of them.
 struct Link {
     stages: Vec<Stage>,
-    anchors: Vec<Anchor>,
+    laws: Vec<InheritedLaw>,
 }
 
 /// What the last of some tasks leaves at a level of refinement.
-fn anchor_of(links: &[Link], level: usize) -> Option<&Anchor> {
-    links.last().map(|link| &link.anchors[level])
+fn law_after(links: &[Link], level: usize) -> Option<&InheritedLaw> {
+    links.last().map(|link| &link.laws[level])
 }
 
 /// What the chain is after one of its tasks.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskResult {
     /// The number of the task, from 1.
     pub task: usize,
@@ -74,15 +76,17 @@ pub struct TaskResult {
     #[serde(flatten)]
     pub solution: Solution,
     /// The potential of the task, per weight.
+    #[serde(with = "number")]
     pub potential: f64,
     /// The error on every task, old and still to come, after this one.
+    #[serde(with = "number::list")]
     pub eps_by_task: Vec<f64>,
     /// The other solutions of this task.
     pub other_solutions: Vec<Solution>,
 }
 
 /// All tasks of a chain.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChainResult {
     /// One entry per task.
     pub tasks: Vec<TaskResult>,
@@ -102,18 +106,18 @@ impl ChainResult {
 
 impl ChainParameters {
     /// Checks ranges and lengths.
-    pub fn check(&self) -> Result<Chain, ParameterError> {
+    pub fn check(&self) -> Result<Chain, DomainError> {
         let tasks = self.alpha.len();
         let steps = tasks.saturating_sub(1);
         if tasks == 0 {
-            return Err(ParameterError::WrongLength {
+            return Err(DomainError::WrongLength {
                 name: "alpha",
                 given: 0,
                 tasks: 1,
                 expected: "one per task".into(),
             });
         }
-        let every = |values: Vec<f64>, check: fn(f64) -> Result<f64, ParameterError>| {
+        let every = |values: Vec<f64>, check: fn(f64) -> Result<f64, DomainError>| {
             values.into_iter().map(check).collect::<Result<Vec<f64>, _>>()
         };
         let per_step = |name, values: &[f64]| {
@@ -129,7 +133,7 @@ impl ChainParameters {
             [one] => vec![*one; tasks],
             many if many.len() == tasks => many.to_vec(),
             many => {
-                return Err(ParameterError::WrongLength {
+                return Err(DomainError::WrongLength {
                     name: "branch",
                     given: many.len(),
                     tasks,
@@ -180,15 +184,19 @@ impl Chain {
         ChainResult { tasks }
     }
 
-    /// The saddle point of task `t` (from 0) after what `anchor` holds.
-    pub fn task<'a>(&self, t: usize, anchor: Option<&'a Anchor>) -> Task<'a> {
+    /// The saddle point of task `t` (from 0) after what it inherits; none if there is no such task.
+    pub fn task<'a>(&self, t: usize, inherited: Option<&'a InheritedLaw>) -> Option<Task<'a>> {
+        (t < self.tasks()).then(|| self.saddle_point(t, inherited))
+    }
+
+    fn saddle_point<'a>(&self, t: usize, inherited: Option<&'a InheritedLaw>) -> Task<'a> {
         let coupling = match (t, self.prior) {
             (0, Prior::None) => 0.0,
             (0, Prior::Uniform) => self.beta[0],
             _ => self.gamma[t - 1] * self.beta[t],
         };
         let one_minus_q_star = self.q_star.as_ref().map(|q| 1.0 - q[t]);
-        Task { beta: self.beta[t], coupling, anchor, one_minus_q_star }
+        Task { beta: self.beta[t], coupling, inherited, one_minus_q_star }
     }
 
     /// Solves task `t` after the tasks before it, and adds the link from which the next continues.
@@ -196,7 +204,7 @@ impl Chain {
         let (alpha, beta, choice) = (self.alpha[t], self.beta[t], self.choice[t]);
         self.raise(links, t, 0);
         let (found, chosen, why) = {
-            let task = self.task(t, anchor_of(links, 0));
+            let task = self.saddle_point(t, law_after(links, 0));
             let curve = Curve::trace(task, alpha, self.resolution);
             let found = curve.as_ref().map_or(vec![], |c| roots(c, alpha, self.resolution));
             let chosen = curve.as_ref().and_then(|c| {
@@ -219,7 +227,7 @@ impl Chain {
                     let result = judged(last.solution, estimate);
                     if is_chosen {
                         older.clone_from(&last.older);
-                        link = Some(Link { stages, anchors: vec![] });
+                        link = Some(Link { stages, laws: vec![] });
                     }
                     result
                 }
@@ -249,13 +257,14 @@ impl Chain {
         found: &Found,
     ) -> Result<(Vec<Stage>, f64), Termination> {
         let alpha = self.alpha[t];
-        let first = Stage::of(&self.task(t, anchor_of(links, 0)), alpha, found, self.resolution)?;
+        let first =
+            Stage::of(&self.saddle_point(t, law_after(links, 0)), alpha, found, self.resolution)?;
         let mut stages = vec![first];
         let estimate = climb(&mut stages, |stages, level| {
             if !self.raise(links, t, level) {
                 return None;
             }
-            let task = self.task(t, anchor_of(links, level));
+            let task = self.saddle_point(t, law_after(links, level));
             stages[level - 1].refined(&task, alpha, self.resolution.level(level))
         });
         Ok((stages, estimate))
@@ -268,19 +277,19 @@ impl Chain {
             let link = &mut rest[0];
             while link.stages.len() <= level {
                 let reached = link.stages.len();
-                let task = self.task(s, anchor_of(before, reached));
+                let task = self.saddle_point(s, law_after(before, reached));
                 let resolution = self.resolution.level(reached);
                 match link.stages[reached - 1].refined(&task, self.alpha[s], resolution) {
                     Some(stage) => link.stages.push(stage),
                     None => return false,
                 }
             }
-            while link.anchors.len() <= level {
-                let reached = link.anchors.len();
-                let task = self.task(s, anchor_of(before, reached));
+            while link.laws.len() <= level {
+                let reached = link.laws.len();
+                let task = self.saddle_point(s, law_after(before, reached));
                 let resolution = self.resolution.level(reached);
                 let posterior = link.stages[reached].posterior(&task, resolution);
-                link.anchors.push(Anchor::new(posterior, self.r_0[s]));
+                link.laws.push(posterior.inherited(self.r_0[s]));
             }
         }
         true

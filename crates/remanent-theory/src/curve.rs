@@ -11,14 +11,15 @@
 
 use remanent_math::continuation::{Point, TraceEnd, Tracer, advance};
 use remanent_math::scalar;
+use serde::{Deserialize, Serialize};
 
-use crate::overlaps::Resolution;
+use crate::resolution::Resolution;
 use crate::strand::{Care, equations, strands};
 pub use crate::strand::{CurvePoint, Fold, Strand, StrandEnd};
 use crate::task::{Coordinates, Task};
 
 /// Which part of the curve a solution lies on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Branch {
     /// The curve has no fold.
@@ -106,10 +107,10 @@ impl<'a> Curve<'a> {
     pub fn branch(&self, strand: &Strand, passed: usize) -> Branch {
         let alone = self.strands.len() == 1 && strand.end == StrandEnd::Reached;
         match passed {
-            0 if alone && strand.turns.is_empty() => Branch::Only,
+            0 if alone && strand.before_folds.is_empty() => Branch::Only,
             0 if strand.from_above => Branch::Good,
             0 => Branch::Poor,
-            n if alone && n == strand.turns.len() && n % 2 == 0 => Branch::Good,
+            n if alone && n == strand.before_folds.len() && n % 2 == 0 => Branch::Good,
             _ => Branch::Middle,
         }
     }
@@ -126,15 +127,16 @@ impl<'a> Curve<'a> {
 
     /// The `number`-th fold of a strand, located at full resolution.
     pub fn fold(&self, strand: &Strand, number: usize) -> Option<Fold> {
-        let turn = strand.turns[number];
+        let i = *strand.before_folds.get(number)?;
         *strand.folds[number]
-            .get_or_init(|| self.locate_fold(&strand.points[turn], &strand.points[turn + 1]))
+            .get_or_init(|| self.locate_fold(&strand.points[i], &strand.points[i + 1]))
     }
 
     /// All folds, in the order of the strands.
     pub fn folds(&self) -> Vec<Fold> {
-        let of =
-            |s: &Strand| (0..s.turns.len()).filter_map(|n| self.fold(s, n)).collect::<Vec<_>>();
+        let of = |s: &Strand| {
+            (0..s.before_folds.len()).filter_map(|n| self.fold(s, n)).collect::<Vec<_>>()
+        };
         self.strands.iter().flat_map(of).collect()
     }
 
@@ -217,8 +219,8 @@ impl<'a> Curve<'a> {
             }
         }
         // The traced points of this part, and the folds at its ends if they matter.
-        let from = passed.checked_sub(1).map_or(0, |n| strand.turns[n] + 1);
-        let to = strand.turns.get(passed).map_or(strand.points.len() - 1, |t| *t);
+        let from = passed.checked_sub(1).map_or(0, |n| strand.before_folds[n] + 1);
+        let to = strand.before_folds.get(passed).map_or(strand.points.len() - 1, |t| *t);
         let knots: Vec<&CurvePoint> = fold_before
             .iter()
             .map(|f| &f.point)
@@ -243,7 +245,7 @@ impl<'a> Curve<'a> {
             max_step: 0.15,
             min_step: 1e-6,
             tolerance: 1e-9,
-            max_turn: 0.15,
+            max_angle: 0.15,
             max_points: 300,
         };
         let mut crossed = |p: &CurvePoint| (p.y[3] - target) * (first.y[3] - target) <= 0.0;
@@ -258,7 +260,7 @@ impl<'a> Curve<'a> {
 
     /// The fold `number`, if `target` may lie within the step that contains it.
     fn fold_around(&self, strand: &Strand, number: usize, target: f64) -> Option<Fold> {
-        let i = strand.turns[number];
+        let i = strand.before_folds[number];
         let (a, b) = (&strand.points[i], &strand.points[i + 1]);
         // Interpolated, with a margin for its error.
         let summit = hermite(a, b, summit(a, b))[3];

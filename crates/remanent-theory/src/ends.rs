@@ -5,27 +5,28 @@ use remanent_math::scalar;
 
 use crate::energy::energy;
 use crate::fields::site_averages;
-use crate::overlaps::{Conjugates, Overlaps, Resolution};
+use crate::overlaps::{Conjugates, Overlaps};
+use crate::resolution::Resolution;
 use crate::task::{Task, constraint, from_coordinates, to_coordinates};
 
-/// Iterates the equations `turns` times from `c`.
+/// Iterates the equations `count` times from `c`.
 fn iterate(
     task: &Task,
     mut c: Conjugates,
     alpha: f64,
-    turns: usize,
+    count: usize,
     resolution: Resolution,
 ) -> Option<Conjugates> {
-    for _ in 0..turns {
+    for _ in 0..count {
         if task.one_minus_q_star.is_some() {
             c.stiffness = constrained_stiffness(task, &c, resolution)?;
         }
-        let turn = task.turn(&c, resolution)?;
+        let iteration = task.iterate(&c, resolution)?;
         if task.one_minus_q_star.is_none() {
-            c.stiffness = alpha * turn.energy.stiffness;
+            c.stiffness = alpha * iteration.energy.stiffness;
         }
-        c.q_0_hat = alpha * turn.energy.q_0_hat;
-        c.r_hat = alpha * turn.energy.r_hat;
+        c.q_0_hat = alpha * iteration.energy.q_0_hat;
+        c.r_hat = alpha * iteration.energy.r_hat;
     }
     Some(c)
 }
@@ -85,7 +86,7 @@ pub(crate) fn start_of_good(
             r_hat: alpha * energy.r_hat,
         };
         let y = polished(task, iterate(task, c, alpha, 12, resolution)?, alpha, resolution)?;
-        let found = task.turn(&from_coordinates(&[y[0], y[1], y[2]]), resolution)?.site.overlaps;
+        let found = task.iterate(&from_coordinates(&[y[0], y[1], y[2]]), resolution)?.site.overlaps;
         let largest = task.one_minus_q_star.map_or(1.0, |kappa| (1.0 - kappa).sqrt());
         (found.r > 0.9 * largest).then_some(y)
     })

@@ -31,7 +31,8 @@ use multiversion::multiversion;
 use remanent_math::elementary;
 use remanent_math::normal;
 
-use crate::overlaps::{Overlaps, Resolution};
+use crate::overlaps::Overlaps;
+use crate::resolution::Resolution;
 
 /// Averages of the energetic term for one pattern per weight (α = 1).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,7 +63,7 @@ pub fn energy(overlaps: &Overlaps, beta: f64, resolution: Resolution) -> Energy 
         slope: overlaps.r / (overlaps.q_0() * overlaps.q_0_minus_r2 / kappa).sqrt(),
         wall: if beta > 2.0 { wall(beta) } else { 0.0 },
     };
-    let sums = integrate(&scaled, resolution.0);
+    let sums = integrate(&scaled, resolution.factor());
     Energy {
         g_e: sums.l,
         stiffness: -(sums.l_xx + sums.y_gamma) / kappa,

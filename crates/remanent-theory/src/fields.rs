@@ -11,14 +11,15 @@ use std::borrow::Cow;
 
 use remanent_math::grid::{Cluster, Nodes, Spread};
 
-use crate::anchor::Anchor;
+use crate::inherited::InheritedLaw;
 use crate::law::{Field, NODES, Panels};
-use crate::overlaps::{Conjugates, Overlaps, Resolution};
+use crate::overlaps::{Conjugates, Overlaps};
+use crate::resolution::Resolution;
 use crate::site::{Moments, Site};
 
 /// Gaussian tails are cut at this many standard deviations above the mean.
 const REACH: f64 = 9.0;
-/// And below it, where rare fields turn a weight against its teacher.
+/// And below it, where rare fields set a weight against its teacher.
 const REACH_BELOW: f64 = 11.0;
 
 /// Beyond this many standard deviations a Gaussian is 0.
@@ -30,18 +31,18 @@ const NEGLIGIBLE: f64 = 10.0;
 #[derive(Clone, Copy, Debug)]
 pub struct Fields<'a> {
     /// r̂.
-    pub mean: f64,
+    pub(crate) mean: f64,
     /// √q̂_0.
-    pub deviation: f64,
+    pub(crate) deviation: f64,
     /// c.
-    pub coupling: f64,
+    pub(crate) coupling: f64,
     /// The law of θ̃, if there was a previous task.
-    pub anchor: Option<&'a Anchor>,
+    pub(crate) inherited: Option<&'a InheritedLaw>,
 }
 
 /// What a grid of fields is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub(crate) enum Purpose {
     /// Averages of smooth moments.
     Moments,
     /// The probabilities of either sign.
@@ -66,7 +67,7 @@ pub struct SiteAverages {
 
 /// Fields with quadrature weights (without the density).
 #[derive(Clone, Debug, Default)]
-pub struct FieldGrid {
+pub(crate) struct FieldGrid {
     /// Abscissae, rising.
     pub fields: Vec<f64>,
     /// Quadrature weights.
@@ -75,18 +76,23 @@ pub struct FieldGrid {
 
 impl<'a> Fields<'a> {
     /// The law that the conjugate parameters imply.
-    pub fn new(conjugates: &Conjugates, coupling: f64, anchor: Option<&'a Anchor>) -> Self {
-        Self { mean: conjugates.r_hat, deviation: conjugates.q_0_hat.sqrt(), coupling, anchor }
+    pub fn new(
+        conjugates: &Conjugates,
+        coupling: f64,
+        inherited: Option<&'a InheritedLaw>,
+    ) -> Self {
+        Self { mean: conjugates.r_hat, deviation: conjugates.q_0_hat.sqrt(), coupling, inherited }
     }
 
     /// The law of θ̃, if it moves the field.
-    pub fn mixing(&self) -> Option<&'a Anchor> {
-        self.anchor.filter(|_| self.coupling > 0.0)
+    pub(crate) fn mixing(&self) -> Option<&'a InheritedLaw> {
+        self.inherited.filter(|_| self.coupling > 0.0)
     }
 
     /// On what scale the law of the field changes.
-    pub fn smoothness(&self) -> f64 {
-        let inherited = self.mixing().map_or(0.0, |a| 0.46 * self.coupling * a.panels().finest());
+    pub(crate) fn smoothness(&self) -> f64 {
+        let inherited =
+            self.mixing().map_or(0.0, |law| 0.46 * self.coupling * law.panels().finest());
         self.deviation.max(inherited)
     }
 
@@ -96,9 +102,9 @@ impl<'a> Fields<'a> {
         let variance = self.deviation * self.deviation;
         let mut ends: Vec<(f64, f64)> = match self.mixing() {
             None => vec![(self.mean, self.mean)],
-            Some(anchor) => {
+            Some(law) => {
                 let of = |theta: f64| self.mean + self.coupling * theta;
-                anchor.panels().intervals().iter().map(|(from, to)| (of(*from), of(*to))).collect()
+                law.panels().intervals().iter().map(|(from, to)| (of(*from), of(*to))).collect()
             }
         };
         for (low, high) in &mut ends {
@@ -123,7 +129,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A grid fit for averages of functions of the site measure.
-    pub fn grid(&self, site: &Site, purpose: Purpose, resolution: Resolution) -> FieldGrid {
+    pub(crate) fn grid(&self, site: &Site, purpose: Purpose, resolution: Resolution) -> FieldGrid {
         let intervals = self.intervals(purpose != Purpose::Moments);
         let (low, high) = (intervals[0].0, intervals[intervals.len() - 1].1);
         let smooth = self.smoothness();
@@ -164,8 +170,8 @@ impl<'a> Fields<'a> {
         }
         clusters.retain(|c| c.centre > low - 10.0 * c.scale && c.centre < high + 10.0 * c.scale);
         let spread = Spread {
-            spacing: spacing / resolution.0,
-            step: 0.16 / resolution.0,
+            spacing: spacing / resolution.factor(),
+            step: 0.16 / resolution.factor(),
             clusters: &clusters,
         };
         let mut grid = FieldGrid::default();
@@ -178,7 +184,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The probability of each node of a grid, normalised to 1.
-    pub fn probabilities(&self, grid: &FieldGrid, purpose: Purpose) -> Vec<f64> {
+    pub(crate) fn probabilities(&self, grid: &FieldGrid, purpose: Purpose) -> Vec<f64> {
         let mut p = match self.mixing() {
             None => {
                 let mut p = vec![0.0; grid.fields.len()];
@@ -187,7 +193,7 @@ impl<'a> Fields<'a> {
                 }
                 p
             }
-            Some(anchor) => self.mixed(grid, anchor.panels(), anchor.masses(), purpose),
+            Some(law) => self.mixed(grid, law.panels(), law.masses(), purpose),
         };
         let total: f64 = p.iter().sum();
         p.iter_mut().for_each(|v| *v /= total);
@@ -199,14 +205,14 @@ impl<'a> Fields<'a> {
         (-0.5 * z * z).exp() / (self.deviation * (2.0 * std::f64::consts::PI).sqrt())
     }
 
-    /// ln of the density of a Gaussian field (no anchor).
-    pub fn ln_gaussian(&self, field: f64) -> f64 {
+    /// ln of the density of a Gaussian field (nothing inherited).
+    pub(crate) fn ln_gaussian(&self, field: f64) -> f64 {
         let z = (field - self.mean) / self.deviation;
         -0.5 * z * z - (self.deviation * (2.0 * std::f64::consts::PI).sqrt()).ln()
     }
 
     /// The probability of each node when θ̃ has `masses` at the nodes of `panels`.
-    pub fn mixed(
+    pub(crate) fn mixed(
         &self,
         grid: &FieldGrid,
         panels: &Panels,
@@ -219,9 +225,9 @@ impl<'a> Fields<'a> {
         if panels.folds_masses(self.deviation / self.coupling) {
             panels.fold_masses(masses, &field, reach, &grid.fields, &mut p);
         } else {
-            let own = self.anchor.filter(|a| std::ptr::eq(a.masses(), masses));
+            let own = self.inherited.filter(|a| std::ptr::eq(a.masses(), masses));
             let polynomials: Cow<[[f64; NODES]]> = match own {
-                Some(anchor) => anchor.polynomials().into(),
+                Some(law) => law.polynomials().into(),
                 None => panels.densities(masses).into(),
             };
             panels.fold_densities(&polynomials, &field, &grid.fields, &mut p);
@@ -236,7 +242,7 @@ pub fn site_averages(site: &Site, fields: &Fields, resolution: Resolution) -> Si
     let grid = fields.grid(site, Purpose::Moments, resolution);
     let probabilities = fields.probabilities(&grid, Purpose::Moments);
     let mut moments = Vec::with_capacity(grid.fields.len());
-    site.moments(&grid.fields, resolution.0, &mut moments);
+    site.moments(&grid.fields, resolution.factor(), &mut moments);
     average(site, &grid.fields, &probabilities, &moments)
 }
 

@@ -1,20 +1,23 @@
 //! Replica and Franz–Parisi theory of continual learning with binary weights.
 //!
-//! Solves the equations of *Statistical mechanics of continual learning:
-//! variational principle and mean-field potential* (arXiv:2212.02846, PRE 108,
-//! 014309) exactly, on every branch, for any number of tasks. A perceptron
-//! whose binary weights have magnetisations m learns α patterns per weight from
-//! a teacher, at inverse temperature β; later tasks are learned with a KL
-//! divergence, times γ, to what the previous one left.
+//! This crate solves the equations of *Statistical mechanics of continual learning: variational
+//! principle and mean-field potential* ([arXiv:2212.02846](https://arxiv.org/abs/2212.02846), PRE
+//! 108, 014309) to 1e-8, on every branch, for any number of tasks. A perceptron whose binary weights
+//! have magnetisations $m_i$ learns $\alpha N$ patterns of a teacher at inverse temperature $\beta$;
+//! later tasks add a KL divergence to what the previous task left, with a factor $\gamma$.
+//!
+//! # One task
 //!
 //! ```
-//! use remanent_theory::parameters::Choice;
+//! use remanent_theory::curve::Branch;
+//! use remanent_theory::parameters::{Choice, DomainError};
 //! use remanent_theory::single::SingleTask;
 //!
-//! # fn main() -> Result<(), remanent_theory::parameters::ParameterError> {
+//! # fn main() -> Result<(), DomainError> {
 //! let task = SingleTask::new(20.0)?;
 //! let stable = task.solve(1.7, Choice::Stable)?;
-//! assert_eq!(stable.branch.to_string(), "good");
+//! assert_eq!(stable.branch, Branch::Good);
+//! assert!(stable.is_converged() && stable.quadrature_error < 1e-8);
 //! // Three solutions coexist here; the poor one has broken replica symmetry.
 //! let all = task.all(1.7)?;
 //! assert_eq!(all.len(), 3);
@@ -23,29 +26,79 @@
 //! # }
 //! ```
 //!
-//! From the inside out:
+//! # A chain of tasks
 //!
-//! - [`energy`] and [`site`] are the two building blocks: what the patterns do to
-//!   the order parameters, and one weight's magnetisation in a field;
-//! - [`fields`] averages the site measure over the law of the field, which
-//!   [`anchor`] hands from task to task as a [`law`] on panels;
-//! - [`task`] closes the equations, [`curve`] traces all their solutions,
-//!   [`solution`] is what is reported of one, once more nodes change nothing;
-//! - [`rsb`] solves the same task with broken replica symmetry;
-//! - [`single`], [`chain`], [`scan`], [`branches`], [`phase`] and [`tune`] answer
-//!   users' questions, whose ranges [`parameters`] checks.
+//! ```
+//! use remanent_theory::chain::ChainParameters;
+//!
+//! # fn main() -> Result<(), remanent_theory::parameters::DomainError> {
+//! let parameters = ChainParameters {
+//!     alpha: vec![2.0, 2.0], // patterns per weight, one value per task
+//!     beta: vec![20.0],      // one value for all tasks
+//!     r_0: vec![0.5],        // overlap of neighbouring teachers
+//!     gamma: vec![1.0],      // how strongly the old task is protected
+//!     ..Default::default()
+//! };
+//! let result = parameters.check()?.solve();
+//! let [before, after] = [0, 1].map(|t| result.tasks[t].eps_by_task[0]);
+//! assert!(before < after, "the first task is partly forgotten");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Parameters are checked first (`check`, `new`); what was checked is solved and never panics.
+//! A task without a solution is a [`Solution`](solution::Solution) whose `termination` says why and
+//! whose numbers are NaN. Results serialise and deserialise with serde; NaN is `null` in JSON.
+//!
+//! # Where to start
+//!
+//! | question | module |
+//! |---|---|
+//! | order parameters and error of one task, q_d free or fixed | [`single`] |
+//! | errors on all tasks of a chain | [`chain`], over values of a parameter [`scan`] |
+//! | which γ forgets least | [`tune`] |
+//! | all solutions over α, folds, crossing, replicon zeros | [`branches`] |
+//! | the same lines over β, and the critical point | [`phase`] |
+//! | any of these with broken replica symmetry | [`rsb`] |
+//!
+//! # Inside
+//!
+//! The equations of one task relate order parameters and their conjugates
+//! ([`overlaps`]). The energetic side is
+//! $$\hat q_0 = \frac{\alpha}{\kappa}\,\mathbb E\,[L_x^2],\qquad \kappa = 1 - q_d,$$
+//! and the entropic side averages the measure of one magnetisation,
+//! $e^{-A m^2/2 + B m + c S(m)}$, over the field
+//! $B = \hat r + \sqrt{\hat q_0}\,z + c\,\tilde\theta$, in which $\tilde\theta$ is what the previous task left.
+//!
+//! Modules import only modules of the lines above their own:
+//!
+//! 1. [`parameters`] (ranges, errors), `number` (NaN in JSON), [`overlaps`] (order parameters), [`site`] (one magnetisation in
+//!    a field), `law` (densities on panels);
+//! 2. [`resolution`] (node counts);
+//! 3. [`energy`] (the energetic side), [`inherited`] (the law that a task inherits);
+//! 4. [`fields`] (averages over the field);
+//! 5. [`posterior`] (the law that a task leaves), [`task`] (the closed equations);
+//! 6. `ends` (where the curve of solutions starts), then `strand` (a connected piece), then [`curve`]
+//!    (all pieces);
+//! 7. [`roots`] (solutions at one α), [`solution`] (what is reported);
+//! 8. `stage` (more nodes until nothing changes);
+//! 9. [`single`], then [`chain`] and [`branches`], then [`scan`], [`tune`], [`phase`] and [`rsb`].
 
-pub mod anchor;
 pub mod branches;
 pub mod chain;
 pub mod curve;
 mod ends;
 pub mod energy;
 pub mod fields;
-pub mod law;
+pub mod inherited;
+mod law;
+mod number;
 pub mod overlaps;
 pub mod parameters;
 pub mod phase;
+pub mod posterior;
+pub mod resolution;
+pub mod roots;
 pub mod rsb;
 pub mod scan;
 pub mod single;

@@ -62,24 +62,3 @@ impl Conjugates {
         self.q_0_hat - self.stiffness
     }
 }
-
-/// How many nodes every quadrature uses, as a factor; twice the factor doubles all counts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Resolution(pub f64);
-
-impl Resolution {
-    /// The default: building blocks good to 1e-9 over the whole domain, and mostly to 1e-13.
-    pub const STANDARD: Self = Self(0.88);
-    /// The fraction of the nodes wanted that is enough to find one's way along a curve.
-    pub const COARSE: Self = Self(0.34);
-
-    /// √2 times the nodes for every level.
-    pub fn level(self, level: usize) -> Self {
-        Self(self.0 * std::f64::consts::SQRT_2.powi(level as i32))
-    }
-
-    /// Twice the nodes in every direction.
-    pub fn doubled(self) -> Self {
-        Self(2.0 * self.0)
-    }
-}

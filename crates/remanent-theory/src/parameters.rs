@@ -1,11 +1,13 @@
 //! What a user may ask for, and the ranges within which the solver answers.
 
 use remanent_math::range::{OutOfRange, within};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// A parameter outside the range in which the theory, or the solver, is valid.
 #[derive(Clone, Debug, Error, PartialEq)]
-pub enum ParameterError {
+#[non_exhaustive]
+pub enum DomainError {
     /// A number outside its range.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
@@ -27,7 +29,8 @@ pub enum ParameterError {
 }
 
 /// The prior of the first task.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Prior {
     /// No KL term: the paper's choice.
     #[default]
@@ -37,7 +40,8 @@ pub enum Prior {
 }
 
 /// Which of several solutions to take.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Choice {
     /// The one of largest −βf (potential).
     #[default]
@@ -51,27 +55,32 @@ pub enum Choice {
 }
 
 /// Checks α.
-pub fn check_alpha(value: f64) -> Result<f64, ParameterError> {
+pub fn check_alpha(value: f64) -> Result<f64, DomainError> {
     Ok(within("alpha", value, (1e-4..=1000.0).contains(&value), "between 0.0001 and 1000")?)
 }
 
 /// Checks β.
-pub fn check_beta(value: f64) -> Result<f64, ParameterError> {
+pub fn check_beta(value: f64) -> Result<f64, DomainError> {
     Ok(within("beta", value, (0.01..=1000.0).contains(&value), "between 0.01 and 1000")?)
 }
 
+/// Checks c = γβ.
+pub fn check_coupling(value: f64) -> Result<f64, DomainError> {
+    Ok(within("coupling", value, (0.0..=1e7).contains(&value), "between 0 and 10000000")?)
+}
+
 /// Checks γ.
-pub fn check_gamma(value: f64) -> Result<f64, ParameterError> {
+pub fn check_gamma(value: f64) -> Result<f64, DomainError> {
     Ok(within("gamma", value, (0.0..=1e4).contains(&value), "between 0 and 10000")?)
 }
 
 /// Checks r_0.
-pub fn check_r_0(value: f64) -> Result<f64, ParameterError> {
+pub fn check_r_0(value: f64) -> Result<f64, DomainError> {
     Ok(within("r0", value, (-1.0..=1.0).contains(&value), "between -1 and 1")?)
 }
 
 /// Checks q_⋆.
-pub fn check_q_star(value: f64) -> Result<f64, ParameterError> {
+pub fn check_q_star(value: f64) -> Result<f64, DomainError> {
     let ok = (1e-6..=1.0 - 0.999e-9).contains(&value);
     Ok(within("q-star", value, ok, "between 0.000001 and 0.999999999")?)
 }
@@ -82,11 +91,11 @@ pub fn spread(
     values: &[f64],
     expected: usize,
     tasks: usize,
-) -> Result<Vec<f64>, ParameterError> {
+) -> Result<Vec<f64>, DomainError> {
     match values {
         [value] => Ok(vec![*value; expected]),
         _ if values.len() == expected => Ok(values.to_vec()),
-        _ => Err(ParameterError::WrongLength {
+        _ => Err(DomainError::WrongLength {
             name,
             given: values.len(),
             tasks,

@@ -4,16 +4,17 @@
 
 use rayon::prelude::*;
 use remanent_math::scalar;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::branches::{crossing, folds, replicon_zeros};
+use crate::branches::{RepliconZero, crossing, folds, replicon_zeros};
 use crate::curve::Branch;
-use crate::parameters::{ParameterError, check_beta};
+use crate::number;
+use crate::parameters::{DomainError, Prior, check_beta};
 use crate::single::SingleTask;
 use crate::solution::{Solution, Termination};
 
 /// The lines of the phase diagram at one β; null where a line does not exist.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseRow {
     /// Inverse temperature β.
     pub beta: f64,
@@ -28,13 +29,14 @@ pub struct PhaseRow {
     /// Where the replicon vanishes, with the branch on which it does.
     pub replicon_zeros: Vec<RepliconLine>,
     /// The largest estimate of the error of a solution at one of these places.
+    #[serde(with = "number")]
     pub quadrature_error: f64,
     /// `converged` if all of them are.
     pub termination: Termination,
 }
 
 /// A zero of the replicon.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RepliconLine {
     /// α there.
     pub alpha: f64,
@@ -42,8 +44,14 @@ pub struct RepliconLine {
     pub branch: Branch,
 }
 
+impl From<&RepliconZero> for RepliconLine {
+    fn from(zero: &RepliconZero) -> Self {
+        Self { alpha: zero.alpha, branch: zero.branch }
+    }
+}
+
 /// Where the two spinodals meet.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CriticalPoint {
     /// α there.
     pub alpha: f64,
@@ -52,7 +60,7 @@ pub struct CriticalPoint {
 }
 
 /// The whole diagram.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseDiagram {
     /// One row per β.
     pub rows: Vec<PhaseRow>,
@@ -60,38 +68,37 @@ pub struct PhaseDiagram {
     pub critical_point: Option<CriticalPoint>,
 }
 
-/// Computes the diagram; `single.beta` is ignored. `done` is called after each
-/// β, from any thread.
+/// Computes the diagram of a task with this prior. `done` is called after each β, from any thread.
 pub fn phase_diagram(
-    single: &SingleTask,
     betas: &[f64],
+    prior: Prior,
     done: &(dyn Fn() + Sync),
-) -> Result<PhaseDiagram, ParameterError> {
+) -> Result<PhaseDiagram, DomainError> {
     for beta in betas {
         check_beta(*beta)?;
     }
     let rows: Vec<PhaseRow> = betas
         .par_iter()
         .map(|beta| {
-            let row = row(single, *beta);
+            let row = row(*beta, prior)?;
             done();
-            row
+            Ok(row)
         })
-        .collect();
+        .collect::<Result<_, DomainError>>()?;
     let without = rows.iter().filter(|r| r.good_from.is_none()).map(|r| r.beta);
     let with = rows.iter().filter(|r| r.good_from.is_some()).map(|r| r.beta);
     let critical_point = match (without.reduce(f64::max), with.reduce(f64::min)) {
-        (Some(below), Some(above)) if below < above => critical_point(single, below, above),
+        (Some(below), Some(above)) if below < above => critical_point(below, above, prior),
         _ => None,
     };
     Ok(PhaseDiagram { rows, critical_point })
 }
 
-fn row(single: &SingleTask, beta: f64) -> PhaseRow {
-    let single = SingleTask { beta, ..*single };
-    let resolution = single.resolution;
+fn row(beta: f64, prior: Prior) -> Result<PhaseRow, DomainError> {
+    let single = SingleTask::new(beta)?.with_prior(prior);
+    let resolution = single.resolution();
     let Some(curve) = single.curve(3.0) else {
-        return PhaseRow {
+        return Ok(PhaseRow {
             beta,
             good_from: None,
             crossing: None,
@@ -100,7 +107,7 @@ fn row(single: &SingleTask, beta: f64) -> PhaseRow {
             replicon_zeros: vec![],
             quadrature_error: f64::NAN,
             termination: Termination::LeftDomain,
-        };
+        });
     };
     let folds = folds(&curve, resolution);
     let crossing = crossing(&curve, resolution);
@@ -116,26 +123,23 @@ fn row(single: &SingleTask, beta: f64) -> PhaseRow {
         .fold(0.0, |m, e| if e.is_nan() { f64::INFINITY } else { f64::max(m, e) });
     let accurate = solutions.clone().all(Solution::is_converged);
     let end_of = |branch| folds.iter().find(|f| f.ends == branch).map(|f| f.alpha);
-    PhaseRow {
+    Ok(PhaseRow {
         beta,
         good_from: end_of(Branch::Good),
         crossing: crossing.map(|c| c.alpha),
         poor_until: end_of(Branch::Poor),
         corner: curve.corner_alpha(),
-        replicon_zeros: zeros
-            .iter()
-            .map(|z| RepliconLine { alpha: z.alpha, branch: z.branch })
-            .collect(),
+        replicon_zeros: zeros.iter().map(RepliconLine::from).collect(),
         quadrature_error,
         termination: if accurate { Termination::Converged } else { Termination::Inaccurate },
-    }
+    })
 }
 
 /// The smallest slope d ln α/ds along the curve at one β, and ln α there. It is
 /// negative between two folds, positive where there are none, and a smooth
 /// function of β on both sides of the critical point.
-fn flattest(single: &SingleTask, beta: f64) -> Option<(f64, f64)> {
-    let curve = SingleTask { beta, ..*single }.curve(3.0)?;
+fn flattest(beta: f64, prior: Prior) -> Option<(f64, f64)> {
+    let curve = SingleTask::new(beta).ok()?.with_prior(prior).curve(3.0)?;
     let points = &curve.strands().first()?.points;
     let i = (1..points.len().saturating_sub(1))
         .min_by(|&i, &j| points[i].tangent[3].total_cmp(&points[j].tangent[3]))?;
@@ -153,9 +157,9 @@ fn flattest(single: &SingleTask, beta: f64) -> Option<(f64, f64)> {
 }
 
 /// Where the smallest slope vanishes, the two folds have merged.
-fn critical_point(single: &SingleTask, below: f64, above: f64) -> Option<CriticalPoint> {
-    let slope = |beta: f64| flattest(single, beta).map_or(f64::NAN, |(slope, _)| slope);
+fn critical_point(below: f64, above: f64, prior: Prior) -> Option<CriticalPoint> {
+    let slope = |beta: f64| flattest(beta, prior).map_or(f64::NAN, |(slope, _)| slope);
     let beta = scalar::root(slope, below, above, 1e-8)?;
-    let (_, ln_alpha) = flattest(single, beta)?;
+    let (_, ln_alpha) = flattest(beta, prior)?;
     Some(CriticalPoint { alpha: ln_alpha.exp(), beta })
 }

@@ -24,7 +24,7 @@
 //! use remanent_theory::rsb::BrokenTask;
 //! use remanent_theory::single::SingleTask;
 //!
-//! # fn main() -> Result<(), remanent_theory::parameters::ParameterError> {
+//! # fn main() -> Result<(), remanent_theory::parameters::DomainError> {
 //! let task = BrokenTask::new(SingleTask::new(20.0)?);
 //! let symmetric = task.poor(1.4, 0)?;
 //! let broken = task.poor(1.4, 1)?;

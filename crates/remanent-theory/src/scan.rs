@@ -1,12 +1,12 @@
 //! Scans of a chain over one or two of its parameters.
 
 use rayon::prelude::*;
-use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use thiserror::Error;
 
 use crate::chain::{Chain, ChainParameters, ChainResult};
-use crate::parameters::ParameterError;
+use crate::parameters::DomainError;
 
 /// What is scanned: a parameter of all tasks (steps), or of one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,7 @@ pub enum Quantity {
 
 /// A name that is not a parameter of a chain.
 #[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
 pub enum ScanError {
     /// Unknown name.
     #[error(
@@ -47,7 +48,7 @@ pub enum ScanError {
     },
     /// A bad value.
     #[error(transparent)]
-    Parameter(#[from] ParameterError),
+    Parameter(#[from] DomainError),
 }
 
 /// One scanned parameter and its values.
@@ -120,8 +121,8 @@ impl ScanAxis {
     }
 }
 
-/// A chain at one point of a scan.
-#[derive(Clone, Debug)]
+/// A chain at one point of a scan; in JSON one object with the scanned values and `tasks`.
+#[derive(Clone, Debug, PartialEq)]
 pub struct ScanPoint {
     /// The scanned values, by name.
     pub at: Vec<(String, f64)>,
@@ -137,6 +138,40 @@ impl Serialize for ScanPoint {
         }
         map.serialize_entry("tasks", &self.chain.tasks)?;
         map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for ScanPoint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = ScanPoint;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                f.write_str("scanned values and tasks")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ScanPoint, A::Error> {
+                let (mut at, mut tasks) = (vec![], None);
+                while let Some(name) = map.next_key::<String>()? {
+                    if name == "tasks" {
+                        tasks = Some(map.next_value()?);
+                    } else {
+                        at.push((name, map.next_value()?));
+                    }
+                }
+                let tasks = tasks.ok_or_else(|| A::Error::missing_field("tasks"))?;
+                Ok(ScanPoint { at, chain: ChainResult { tasks } })
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+impl ScanPoint {
+    /// A scanned value.
+    pub fn scanned(&self, name: &str) -> Option<f64> {
+        self.at.iter().find(|(own, _)| own == name).map(|(_, value)| *value)
     }
 }
 

@@ -5,27 +5,29 @@ use rayon::prelude::*;
 use remanent_math::newton::Outcome;
 
 use crate::curve::{Branch, Curve, StrandEnd};
-use crate::overlaps::Resolution;
-use crate::parameters::{Choice, ParameterError, Prior, check_alpha, check_beta, check_q_star};
-use crate::solution::{Found, Solution, Termination, finish, roots, roots_on};
+use crate::parameters::{Choice, DomainError, Prior, check_alpha, check_beta, check_q_star};
+use crate::resolution::Resolution;
+use crate::roots::{Found, roots, roots_on};
+use crate::solution::{Solution, Termination};
+use crate::stage::finish;
 use crate::task::Task;
 
 /// A first task at one inverse temperature, for any α.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SingleTask {
     /// Inverse temperature β.
-    pub beta: f64,
+    beta: f64,
     /// The prior.
-    pub prior: Prior,
+    prior: Prior,
     /// 1 − q_⋆, if the self-overlap is held fixed (the constrained system).
-    pub one_minus_q_star: Option<f64>,
+    one_minus_q_star: Option<f64>,
     /// Node counts.
-    pub resolution: Resolution,
+    resolution: Resolution,
 }
 
 impl SingleTask {
     /// A task without prior, at standard resolution.
-    pub fn new(beta: f64) -> Result<Self, ParameterError> {
+    pub fn new(beta: f64) -> Result<Self, DomainError> {
         Ok(Self {
             beta: check_beta(beta)?,
             prior: Prior::None,
@@ -40,7 +42,7 @@ impl SingleTask {
     }
 
     /// The same with the self-overlap held at q_⋆.
-    pub fn with_q_star(self, q_star: f64) -> Result<Self, ParameterError> {
+    pub fn with_q_star(self, q_star: f64) -> Result<Self, DomainError> {
         Ok(Self { one_minus_q_star: Some(1.0 - check_q_star(q_star)?), ..self })
     }
 
@@ -49,12 +51,27 @@ impl SingleTask {
         Self { resolution, ..self }
     }
 
+    /// Inverse temperature β.
+    pub fn beta(&self) -> f64 {
+        self.beta
+    }
+
+    /// The prior.
+    pub fn prior(&self) -> Prior {
+        self.prior
+    }
+
+    /// Node counts.
+    pub fn resolution(&self) -> Resolution {
+        self.resolution
+    }
+
     /// The saddle point it defines.
     pub fn task(&self) -> Task<'static> {
         Task {
             beta: self.beta,
             coupling: if self.prior == Prior::Uniform { self.beta } else { 0.0 },
-            anchor: None,
+            inherited: None,
             one_minus_q_star: self.one_minus_q_star,
         }
     }
@@ -65,20 +82,20 @@ impl SingleTask {
     }
 
     /// All solutions at `alpha`, in the order poor, middle, good.
-    pub fn all(&self, alpha: f64) -> Result<Vec<Solution>, ParameterError> {
+    pub fn all(&self, alpha: f64) -> Result<Vec<Solution>, DomainError> {
         let alpha = check_alpha(alpha)?;
         let curve = self.curve(alpha);
         Ok(curve.map_or(vec![], |c| self.all_on(&c, alpha)))
     }
 
     /// The solution of choice at `alpha`; a row that says so if there is none.
-    pub fn solve(&self, alpha: f64, choice: Choice) -> Result<Solution, ParameterError> {
+    pub fn solve(&self, alpha: f64, choice: Choice) -> Result<Solution, DomainError> {
         Ok(self.scan(&[check_alpha(alpha)?], choice)?.remove(0))
     }
 
     /// The solution of choice for each α. One trace of the curve serves them
     /// all, and the results do not depend on the number of threads.
-    pub fn scan(&self, alphas: &[f64], choice: Choice) -> Result<Vec<Solution>, ParameterError> {
+    pub fn scan(&self, alphas: &[f64], choice: Choice) -> Result<Vec<Solution>, DomainError> {
         for alpha in alphas {
             check_alpha(*alpha)?;
         }
@@ -91,7 +108,7 @@ impl SingleTask {
     }
 
     /// All solutions for each α.
-    pub fn scan_all(&self, alphas: &[f64]) -> Result<Vec<Vec<Solution>>, ParameterError> {
+    pub fn scan_all(&self, alphas: &[f64]) -> Result<Vec<Vec<Solution>>, DomainError> {
         for alpha in alphas {
             check_alpha(*alpha)?;
         }

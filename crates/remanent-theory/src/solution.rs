@@ -1,14 +1,9 @@
 //! A solution of the saddle-point equations, as it is reported.
 
-use remanent_math::linear;
-use remanent_math::newton::{Outcome, Root};
 use serde::{Deserialize, Serialize};
 
-use crate::anchor::Posterior;
-use crate::curve::{Branch, Curve, Start};
-use crate::overlaps::{Conjugates, Resolution};
-use crate::stage::{Stage, climb, conclude};
-use crate::task::{Task, from_coordinates};
+use crate::curve::Branch;
+use crate::number;
 
 /// How the search for a solution ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,9 +35,9 @@ impl std::fmt::Display for Termination {
     }
 }
 
-/// One solution for one task. Where there is none, the numbers are NaN (null in
+/// One solution for one task. Where there is none, the numbers are NaN (`null` in
 /// JSON) and `termination` says why.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Solution {
     /// Patterns per weight α.
     pub alpha: f64,
@@ -51,39 +46,56 @@ pub struct Solution {
     /// The branch it lies on.
     pub branch: Branch,
     /// Self-overlap q_d.
+    #[serde(with = "number")]
     pub q_d: f64,
     /// Overlap q_0 of two states.
+    #[serde(with = "number")]
     pub q_0: f64,
     /// Overlap r with the task's teacher.
+    #[serde(with = "number")]
     pub r: f64,
     /// Conjugate of q_d.
+    #[serde(with = "number")]
     pub q_d_hat: f64,
     /// Conjugate of q_0.
+    #[serde(with = "number")]
     pub q_0_hat: f64,
     /// Conjugate of r.
+    #[serde(with = "number")]
     pub r_hat: f64,
     /// Overlap p of the decoded weights sign(m) with the teacher.
+    #[serde(with = "number")]
     pub p: f64,
     /// Generalisation error ε = arccos(p)/π.
+    #[serde(with = "number")]
     pub eps: f64,
     /// ln ε, which does not underflow.
+    #[serde(with = "number")]
     pub ln_eps: f64,
     /// 1 − p.
+    #[serde(with = "number")]
     pub one_minus_p: f64,
     /// 1 − q_d.
+    #[serde(with = "number")]
     pub one_minus_q_d: f64,
     /// q_d − q_0.
+    #[serde(with = "number")]
     pub q_d_minus_q_0: f64,
     /// q_0 − r².
+    #[serde(with = "number")]
     pub q_0_minus_r2: f64,
     /// −βf per weight; for a later task its potential.
+    #[serde(with = "number")]
     pub minus_beta_f: f64,
     /// The replicon; negative where replica symmetry is broken.
+    #[serde(with = "number")]
     pub replicon: f64,
     /// Largest relative mismatch of the saddle-point equations.
+    #[serde(with = "number")]
     pub residual: f64,
     /// Estimate of the largest relative error of any of these numbers that is due to
     /// quadrature: by how much they differ from those of a solution with 1/√2 of the nodes.
+    #[serde(with = "number")]
     pub quadrature_error: f64,
     /// How the search ended.
     pub termination: Termination,
@@ -142,103 +154,4 @@ impl Solution {
     pub fn is_found(&self) -> bool {
         matches!(self.termination, Termination::Converged | Termination::Inaccurate)
     }
-}
-
-/// A root of the equations before its observables are computed.
-#[derive(Clone, Copy, Debug)]
-pub struct Found {
-    /// The branch.
-    pub branch: Branch,
-    /// Whether it is a saddle between two other solutions.
-    pub is_saddle: bool,
-    /// Where Newton's method ended.
-    pub root: Root<3>,
-}
-
-impl Found {
-    /// −βf (or the potential) per weight.
-    pub fn minus_beta_f(&self, task: &Task, alpha: f64, resolution: Resolution) -> f64 {
-        let c = from_coordinates(&self.root.x);
-        task.turn(&c, resolution).map_or(f64::NAN, |turn| free_energy(task, alpha, &c, &turn))
-    }
-}
-
-pub(crate) fn free_energy(
-    task: &Task,
-    alpha: f64,
-    c: &Conjugates,
-    turn: &crate::task::Turn,
-) -> f64 {
-    let o = &turn.site.overlaps;
-    let kappa = task.one_minus_q_star.unwrap_or(o.one_minus_q_d);
-    // 1 − r from the parts of 1 − r².
-    let one_minus_r = if o.r > 0.0 {
-        (o.one_minus_q_d + o.q_d_minus_q_0 + o.q_0_minus_r2) / (1.0 + o.r)
-    } else {
-        1.0 - o.r
-    };
-    // The constant of the KL term, and what the mean of B takes from ln Z.
-    let kl_constant = match task.anchor {
-        Some(anchor) if task.coupling > 0.0 => anchor.kl_constant_and_mean(),
-        _ => -std::f64::consts::LN_2,
-    };
-    // −½ q̂_d q_d + ½ q̂_0 q_0 − r̂ r + E[ln Z] without the large terms that cancel:
-    // ½ A q_d − ½ A = −½ A (1 − q_d), and E[B] = r̂ + c E[θ̃].
-    -0.5 * c.stiffness * kappa - 0.5 * c.q_0_hat * o.q_d_minus_q_0
-        + c.r_hat * one_minus_r
-        + turn.site.ln_z_rest
-        + task.coupling * kl_constant
-        + alpha * turn.energy.g_e
-}
-
-/// Every solution on the curve at `alpha`, in the order of the curve.
-pub fn roots(curve: &Curve, alpha: f64, resolution: Resolution) -> Vec<Found> {
-    roots_on(curve, alpha, resolution, |_| true)
-}
-
-/// The solutions on the wanted branches.
-pub fn roots_on(
-    curve: &Curve,
-    alpha: f64,
-    resolution: Resolution,
-    wanted: impl Fn(Branch) -> bool,
-) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
-    for start in curve.starts(alpha).into_iter().filter(|s| wanted(s.branch)) {
-        // A root far from its start lies on another branch.
-        let solve = |start: &Start| {
-            let mut root =
-                curve.task().solve(alpha, start.coordinates, Some(start.jacobian), resolution);
-            if linear::max_norm(&linear::axpy(&root.x, -1.0, &start.coordinates)) > 1.0 {
-                root.outcome = Outcome::LeftDomain;
-            }
-            root
-        };
-        let mut root = solve(&start);
-        if root.outcome != Outcome::Converged
-            && let Some(better) = curve.retraced(&start, alpha)
-        {
-            root = solve(&better);
-        }
-        found.push(Found { branch: start.branch, is_saddle: start.is_saddle, root });
-    }
-    found
-}
-
-/// Computes all that is reported of a root. What the task inherits is taken as it is.
-pub fn finish(task: &Task, alpha: f64, found: &Found, resolution: Resolution) -> Solution {
-    let mut stages = match Stage::of(task, alpha, found, resolution) {
-        Ok(stage) => vec![stage],
-        Err(why) => return Solution::none(alpha, task.beta, found.branch, why),
-    };
-    let estimate = climb(&mut stages, |stages, level| {
-        stages[level - 1].refined(task, alpha, resolution.level(level))
-    });
-    conclude(&stages, estimate)
-}
-
-/// The law of the magnetisations that a task leaves.
-pub fn posterior(task: &Task, found: &Found, resolution: Resolution) -> Posterior {
-    let c = from_coordinates(&found.root.x);
-    Posterior::new(task.site(&c), &task.fields(&c), resolution)
 }

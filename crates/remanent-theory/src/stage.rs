@@ -11,10 +11,11 @@ use remanent_math::continuation::advance;
 use remanent_math::linear;
 use remanent_math::newton::{Outcome, Root};
 
-use crate::anchor::{Posterior, flips};
 use crate::curve::{Branch, CurvePoint};
-use crate::overlaps::Resolution;
-use crate::solution::{Found, Solution, Termination, free_energy, generalisation_error};
+use crate::posterior::{Posterior, flips};
+use crate::resolution::Resolution;
+use crate::roots::{Found, free_energy};
+use crate::solution::{Solution, Termination, generalisation_error};
 use crate::strand::equations;
 use crate::task::{Task, from_coordinates};
 
@@ -65,11 +66,11 @@ impl Stage {
         resolution: Resolution,
     ) -> Option<Self> {
         let c = from_coordinates(&root.x);
-        let turn = task.turn(&c, resolution)?;
+        let iteration = task.iterate(&c, resolution)?;
         let fields = task.fields(&c);
         let (ln_one_minus_p, older) = flips(&task.site(&c), &fields, resolution);
         let (eps, ln_eps) = generalisation_error(ln_one_minus_p);
-        let o = turn.site.overlaps;
+        let o = iteration.site.overlaps;
         let one_minus_q_d = task.one_minus_q_star.unwrap_or(o.one_minus_q_d);
         // Rounding may put a probability of 1 above it.
         let one_minus_p = ln_one_minus_p.exp().clamp(0.0, 2.0);
@@ -90,8 +91,8 @@ impl Stage {
             one_minus_q_d,
             q_d_minus_q_0: o.q_d_minus_q_0,
             q_0_minus_r2: o.q_0_minus_r2,
-            minus_beta_f: free_energy(task, alpha, &c, &turn),
-            replicon: 1.0 - alpha * turn.energy.curvature2 * turn.site.variance2,
+            minus_beta_f: free_energy(task, alpha, &c, &iteration),
+            replicon: 1.0 - alpha * iteration.energy.curvature2 * iteration.site.variance2,
             residual: root.residual,
             quadrature_error: f64::NAN,
             termination: Termination::Inaccurate,
@@ -144,7 +145,7 @@ impl Stage {
     /// Numbers that are positive and may be tiny count by their own size, and so
     /// do the conjugates. Numbers of either sign count by a size that does not
     /// vanish with them: r by √q_0, p by 1e-3, A by the spread of the fields,
-    /// −βf by 0.01, the replicon by 1. After an anchor 1 − p counts by 1e-17 at the
+    /// −βf by 0.01, the replicon by 1. With an inherited law 1 − p counts by 1e-17 at the
     /// least: what it inherits is a law whose tails are cut.
     fn difference(&self, other: &Self) -> f64 {
         let (a, b) = (&self.solution, &other.solution);
@@ -219,4 +220,16 @@ pub fn judged(solution: Solution, estimate: f64) -> Solution {
     let termination =
         if estimate <= ACCURACY { Termination::Converged } else { Termination::Inaccurate };
     Solution { quadrature_error: estimate, termination, ..solution }
+}
+
+/// Computes all that is reported of a root. What the task inherits is taken as it is.
+pub fn finish(task: &Task, alpha: f64, found: &Found, resolution: Resolution) -> Solution {
+    let mut stages = match Stage::of(task, alpha, found, resolution) {
+        Ok(stage) => vec![stage],
+        Err(why) => return Solution::none(alpha, task.beta, found.branch, why),
+    };
+    let estimate = climb(&mut stages, |stages, level| {
+        stages[level - 1].refined(task, alpha, resolution.level(level))
+    });
+    conclude(&stages, estimate)
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use remanent_math::continuation::{Point, TraceEnd, Tracer, point_at};
 
 use crate::ends::{start_of_good, start_of_poor};
-use crate::overlaps::Resolution;
+use crate::resolution::Resolution;
 use crate::task::Task;
 
 /// Coordinates of a point of the curve: those of the conjugates, and ln α.
@@ -28,8 +28,7 @@ impl Fold {
 }
 
 /// Where a strand ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StrandEnd {
     /// At the largest (or smallest) α of the trace.
     Reached,
@@ -49,7 +48,7 @@ pub struct Strand {
     /// How it ends.
     pub end: StrandEnd,
     /// Indices i such that a fold lies between points i and i + 1.
-    pub(crate) turns: Vec<usize>,
+    pub(crate) before_folds: Vec<usize>,
     /// ln of the fields from which slopes are too small to be told from noise, and more.
     corner_fields: f64,
     pub(crate) folds: Vec<OnceLock<Option<Fold>>>,
@@ -70,6 +69,9 @@ fn corner_fields(task: &Task) -> f64 {
     CORNER_FIELDS.ln() - 2.0 * task.one_minus_q_star.map_or(0.0, f64::ln)
 }
 
+/// The fraction of the nodes wanted that is enough to find one's way along a curve.
+const COARSE: f64 = 0.34;
+
 /// How a curve is traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Care {
@@ -85,15 +87,16 @@ pub(crate) enum Care {
 
 impl Care {
     fn resolution(self, wanted: Resolution) -> Resolution {
-        match self {
-            Self::Quick => Resolution(wanted.0.min(1.0) * Resolution::COARSE.0),
-            Self::Better => Resolution(wanted.0.min(1.0) * 1.7 * Resolution::COARSE.0),
-            Self::Exact => Resolution(wanted.0.min(1.0) * 0.75),
-            Self::Drawn => wanted,
-        }
+        let most = wanted.factor().min(1.0);
+        Resolution::unchecked(match self {
+            Self::Quick => most * COARSE,
+            Self::Better => most * 1.7 * COARSE,
+            Self::Exact => most * 0.75,
+            Self::Drawn => return wanted,
+        })
     }
 
-    /// Where the curve rises less steeply than this without turning, or turns
+    /// Where the curve rises less steeply than this without a fold, or falls
     /// back by less, such a trace cannot tell whether there are folds.
     fn undecided(self) -> f64 {
         match self {
@@ -114,7 +117,7 @@ impl Care {
                 Self::Exact => 1e-7,
                 Self::Drawn => 1e-10,
             },
-            max_turn: match self {
+            max_angle: match self {
                 Self::Quick => 0.5,
                 Self::Better | Self::Exact => 0.3,
                 Self::Drawn => 0.15,
@@ -173,10 +176,10 @@ impl Strand {
         }
         let from_above = from_above && !whole;
         let rises = |p: &CurvePoint| p.tangent[3] > 0.0;
-        let turns: Vec<usize> =
+        let before_folds: Vec<usize> =
             (0..points.len() - 1).filter(|&i| rises(&points[i]) != rises(&points[i + 1])).collect();
-        let folds = turns.iter().map(|_| OnceLock::new()).collect();
-        Some(Self { points, from_above, end, turns, folds, corner_fields })
+        let folds = before_folds.iter().map(|_| OnceLock::new()).collect();
+        Some(Self { points, from_above, end, before_folds, folds, corner_fields })
     }
 
     /// Whether a trace with this care leaves open how many folds there are.
@@ -184,15 +187,15 @@ impl Strand {
         let limit = care.undecided();
         let outside_corner = |p: &CurvePoint| p.y[1] < self.corner_fields - 6.0;
         let outside: Vec<&CurvePoint> = self.points.iter().filter(|p| outside_corner(p)).collect();
-        let nearly_turns = outside.windows(3).any(|w| {
+        let nearly_folds = outside.windows(3).any(|w| {
             let slopes = [0, 1, 2].map(|i| w[i].tangent[3]);
             slopes[1] <= slopes[0]
                 && slopes[1] <= slopes[2]
                 && slopes[0].min(slopes[2]) > 0.0
                 && lowest(w, slopes) < limit
         });
-        let barely_turns = self
-            .turns
+        let barely_folds = self
+            .before_folds
             .windows(2)
             .any(|pair| (self.rough_fold(pair[0]) - self.rough_fold(pair[1])).abs() < limit);
         // A chord much flatter than the tangents at both of its ends hides a pair of folds.
@@ -204,7 +207,7 @@ impl Strand {
             outside_corner(b)
                 && ((low > 0.0 && slope < 0.3 * low) || (high < 0.0 && slope > 0.3 * high))
         });
-        nearly_turns || barely_turns || hides_a_pair || self.end == StrandEnd::Lost
+        nearly_folds || barely_folds || hides_a_pair || self.end == StrandEnd::Lost
     }
 
     /// ln α of the fold after point i, within the trace's step.
@@ -216,12 +219,12 @@ impl Strand {
 
     /// Number of folds.
     pub fn fold_count(&self) -> usize {
-        self.turns.len()
+        self.before_folds.len()
     }
 
     /// How many folds lie before the traced point `index`.
     pub fn passed(&self, index: usize) -> usize {
-        self.turns.iter().filter(|&&i| index > i).count()
+        self.before_folds.iter().filter(|&&i| index > i).count()
     }
 }
 

@@ -2,23 +2,25 @@
 
 use remanent_math::newton::{Newton, Root};
 
-use crate::anchor::Anchor;
 use crate::energy::{Energy, energy};
 use crate::fields::{Fields, SiteAverages, site_averages};
-use crate::overlaps::{Conjugates, Overlaps, Resolution};
+use crate::inherited::InheritedLaw;
+use crate::overlaps::{Conjugates, Overlaps};
+use crate::parameters::{DomainError, check_beta, check_coupling};
+use crate::resolution::Resolution;
 use crate::site::Site;
 
 /// Everything that defines the saddle point of one task but its α.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
     /// Inverse temperature β of the replica measure.
-    pub beta: f64,
+    pub(crate) beta: f64,
     /// c = γβ for a task with a prior, 0 without.
-    pub coupling: f64,
+    pub(crate) coupling: f64,
     /// What the previous task left; `None` for a first task.
-    pub anchor: Option<&'a Anchor>,
+    pub(crate) inherited: Option<&'a InheritedLaw>,
     /// 1 − q_⋆, if the self-overlap is held fixed.
-    pub one_minus_q_star: Option<f64>,
+    pub(crate) one_minus_q_star: Option<f64>,
 }
 
 /// Coordinates of the conjugate parameters in which the solvers work:
@@ -48,16 +50,38 @@ pub(crate) fn constraint(overlaps: &Overlaps, one_minus_q_star: f64) -> f64 {
     }
 }
 
-/// One turn of the saddle-point equations.
+/// One iteration of the saddle-point equations.
 #[derive(Clone, Copy, Debug)]
-pub struct Turn {
+pub struct Iteration {
     /// The entropic side, at the given conjugates.
     pub site: SiteAverages,
     /// The energetic side, at the order parameters that follow, for α = 1.
     pub energy: Energy,
 }
 
-impl Task<'_> {
+impl<'a> Task<'a> {
+    /// A first task without prior.
+    pub fn new(beta: f64) -> Result<Self, DomainError> {
+        let beta = check_beta(beta)?;
+        Ok(Self { beta, coupling: 0.0, inherited: None, one_minus_q_star: None })
+    }
+
+    /// The same with a KL term of weight c = γβ: to the uniform distribution, or to what the
+    /// previous task left.
+    pub fn with_coupling(
+        self,
+        coupling: f64,
+        inherited: Option<&'a InheritedLaw>,
+    ) -> Result<Self, DomainError> {
+        let coupling = check_coupling(coupling)?;
+        Ok(Self { coupling, inherited, ..self })
+    }
+
+    /// Inverse temperature β.
+    pub fn beta(&self) -> f64 {
+        self.beta
+    }
+
     /// The entropic measure at given conjugates.
     pub fn site(&self, conjugates: &Conjugates) -> Site {
         Site { stiffness: conjugates.stiffness, entropy: self.coupling }
@@ -65,11 +89,11 @@ impl Task<'_> {
 
     /// The law of the field at given conjugates.
     pub fn fields(&self, conjugates: &Conjugates) -> Fields<'_> {
-        Fields::new(conjugates, self.coupling, self.anchor)
+        Fields::new(conjugates, self.coupling, self.inherited)
     }
 
     /// From conjugates to order parameters to conjugates; `None` outside the domain.
-    pub fn turn(&self, conjugates: &Conjugates, resolution: Resolution) -> Option<Turn> {
+    pub fn iterate(&self, conjugates: &Conjugates, resolution: Resolution) -> Option<Iteration> {
         // Near q_d = 1 the fields are of the order of 1/(1 − q_d)².
         let largest = 1e22;
         let possible = conjugates.q_0_hat < largest
@@ -88,30 +112,35 @@ impl Task<'_> {
             return None;
         }
         let energy = energy(&overlaps, self.beta, resolution);
-        Some(Turn { site, energy })
+        Some(Iteration { site, energy })
     }
 
-    /// Residuals of the saddle-point equations in coordinates: how far one turn moves.
+    /// Residuals of the saddle-point equations in coordinates: how far one iteration moves.
     pub fn residual(
         &self,
         y: &Coordinates,
         ln_alpha: f64,
         resolution: Resolution,
     ) -> Option<Coordinates> {
-        let turn = self.turn(&from_coordinates(y), resolution)?;
-        self.residual_of(y, ln_alpha, &turn)
+        let iteration = self.iterate(&from_coordinates(y), resolution)?;
+        self.residual_of(y, ln_alpha, &iteration)
     }
 
-    /// The same, if the turn from `y` is known.
-    pub fn residual_of(&self, y: &Coordinates, ln_alpha: f64, turn: &Turn) -> Option<Coordinates> {
+    /// The same, if the iteration from `y` is known.
+    pub fn residual_of(
+        &self,
+        y: &Coordinates,
+        ln_alpha: f64,
+        iteration: &Iteration,
+    ) -> Option<Coordinates> {
         let alpha = ln_alpha.exp();
         let returned = to_coordinates(&Conjugates {
-            stiffness: alpha * turn.energy.stiffness,
-            q_0_hat: alpha * turn.energy.q_0_hat,
-            r_hat: alpha * turn.energy.r_hat,
+            stiffness: alpha * iteration.energy.stiffness,
+            q_0_hat: alpha * iteration.energy.q_0_hat,
+            r_hat: alpha * iteration.energy.r_hat,
         });
         let first = match self.one_minus_q_star {
-            Some(kappa) => constraint(&turn.site.overlaps, kappa),
+            Some(kappa) => constraint(&iteration.site.overlaps, kappa),
             None => y[0] - returned[0],
         };
         let r = [first, y[1] - returned[1], y[2] - returned[2]];

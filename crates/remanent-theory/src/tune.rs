@@ -3,14 +3,15 @@
 
 use rayon::prelude::*;
 use remanent_math::scalar;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::chain::ChainParameters;
-use crate::parameters::{ParameterError, check_gamma};
+use crate::number;
+use crate::parameters::{DomainError, check_gamma};
 use crate::solution::Termination;
 
 /// What is minimised over γ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Objective {
     /// The mean of the errors over all tasks.
@@ -34,33 +35,44 @@ impl Objective {
 }
 
 /// One point of the curve from which γ was chosen.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TunePoint {
     /// γ, the same between all tasks.
     pub gamma: f64,
     /// The objective there (null if the chain has no accurate solution).
+    #[serde(with = "number")]
     pub objective: f64,
     /// How the chain ended: as the first of its tasks that is not `converged`.
     pub termination: Termination,
     /// The errors on all tasks at the end.
+    #[serde(with = "number::list")]
     pub eps_by_task: Vec<f64>,
 }
 
 /// The best γ and what it was chosen from.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tuned {
-    /// The γ of smallest objective.
+    /// The γ of smallest objective; NaN if no chain has an accurate solution.
+    #[serde(with = "number")]
     pub gamma: f64,
     /// The objective there.
+    #[serde(with = "number")]
     pub objective: f64,
     /// What the objective is.
     pub kind: Objective,
     /// The errors on all tasks there.
+    #[serde(with = "number::list")]
     pub eps_by_task: Vec<f64>,
     /// Whether the minimum lies at the edge of the range searched.
     pub at_edge: bool,
     /// The curve, by rising γ.
     pub curve: Vec<TunePoint>,
+}
+
+/// The γ from which a search usually starts: 0 and 41 values from 0.001 to 10.
+pub fn usual_gammas() -> Vec<f64> {
+    let grid = (0..=40).map(|i| 10f64.powf(-3.0 + 0.1 * f64::from(i)));
+    std::iter::once(0.0).chain(grid).collect()
 }
 
 /// Finds the γ among `gammas` (rising) that minimises the objective, and
@@ -72,11 +84,11 @@ pub fn tune(
     gammas: &[f64],
     kind: Objective,
     done: &(dyn Fn() + Sync),
-) -> Result<Tuned, ParameterError> {
+) -> Result<Tuned, DomainError> {
     for gamma in gammas {
         check_gamma(*gamma)?;
     }
-    let at = |gamma: f64| -> Result<TunePoint, ParameterError> {
+    let at = |gamma: f64| -> Result<TunePoint, DomainError> {
         let chain = ChainParameters { gamma: vec![gamma], ..parameters.clone() }.check()?;
         let result = chain.solve();
         let complete = result.tasks.len() == chain.tasks() && result.is_converged();
@@ -89,7 +101,7 @@ pub fn tune(
         Ok(TunePoint { gamma, objective, termination, eps_by_task })
     };
     let mut curve: Vec<TunePoint> =
-        gammas.par_iter().map(|g| at(*g)).collect::<Result<_, ParameterError>>()?;
+        gammas.par_iter().map(|g| at(*g)).collect::<Result<_, DomainError>>()?;
     let best = curve
         .iter()
         .enumerate()
@@ -97,50 +109,39 @@ pub fn tune(
         .min_by(|a, b| a.1.objective.total_cmp(&b.1.objective))
         .map(|(i, _)| i);
     let Some(best) = best else {
-        return Ok(Tuned {
-            gamma: f64::NAN,
-            objective: f64::NAN,
-            kind,
-            eps_by_task: vec![],
-            at_edge: false,
-            curve,
-        });
+        let nan = f64::NAN;
+        let eps_by_task = vec![];
+        return Ok(Tuned { gamma: nan, objective: nan, kind, eps_by_task, at_edge: false, curve });
     };
     let at_edge = best == 0 || best + 1 == curve.len();
     let mut winner = curve[best].clone();
     if !at_edge {
         let (low, high) = (curve[best - 1].gamma, curve[best + 1].gamma);
-        let mut tried = Vec::new();
-        scalar::minimum(
-            |gamma| match at(gamma) {
-                Ok(point) => {
-                    let value = point.objective;
-                    tried.push(point);
-                    if value.is_nan() { f64::INFINITY } else { value }
-                }
-                Err(_) => f64::INFINITY,
-            },
-            low,
-            high,
-            1e-4 * high,
-        );
-        for point in &tried {
-            if point.objective < winner.objective {
-                winner = point.clone();
-            }
-        }
+        let better = refine(at, low, high).into_iter();
+        winner = better.fold(winner, |best, p| if p.objective < best.objective { p } else { best });
         curve.push(winner.clone());
         curve.sort_by(|a, b| a.gamma.total_cmp(&b.gamma));
         curve.dedup_by(|a, b| a.gamma == b.gamma);
     }
-    Ok(Tuned {
-        gamma: winner.gamma,
-        objective: winner.objective,
-        kind,
-        eps_by_task: winner.eps_by_task,
-        at_edge,
-        curve,
-    })
+    let TunePoint { gamma, objective, eps_by_task, .. } = winner;
+    Ok(Tuned { gamma, objective, kind, eps_by_task, at_edge, curve })
+}
+
+/// The points that a search for the minimum between `low` and `high` tries.
+fn refine(
+    at: impl Fn(f64) -> Result<TunePoint, DomainError>,
+    low: f64,
+    high: f64,
+) -> Vec<TunePoint> {
+    let mut tried = Vec::new();
+    let objective = |gamma| {
+        let Ok(point) = at(gamma) else { return f64::INFINITY };
+        let value = point.objective;
+        tried.push(point);
+        if value.is_nan() { f64::INFINITY } else { value }
+    };
+    scalar::minimum(objective, low, high, 1e-4 * high);
+    tried
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use remanent_math::philox::Stream;
 use remanent_theory::chain::ChainParameters;
 use remanent_theory::energy::energy;
 use remanent_theory::fields::site_averages;
-use remanent_theory::overlaps::{Conjugates, Overlaps, Resolution};
+use remanent_theory::overlaps::{Conjugates, Overlaps};
 use remanent_theory::parameters::Choice;
+use remanent_theory::resolution::Resolution;
 use remanent_theory::single::SingleTask;
 use remanent_theory::solution::Solution;
 use remanent_theory::task::Task;
@@ -151,7 +152,7 @@ fn doubling_the_nodes_moves_neither_building_block() {
     for i in 200..320 {
         let u = |k: u32| stream.uniform(8 * i + k);
         let coupling = [0.0, 0.0, 0.02, 2.0, 20.0, 200.0][(6.0 * u(0)) as usize];
-        let task = Task { beta: 20.0, coupling, anchor: None, one_minus_q_star: None };
+        let task = Task::new(20.0).unwrap().with_coupling(coupling, None).unwrap();
         let c = Conjugates {
             stiffness: ((2.0 * u(1) - 1.0) * 10.0).sinh(),
             q_0_hat: log_uniform(u(2), 1e-2, 1e6),

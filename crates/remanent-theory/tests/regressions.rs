@@ -1,8 +1,9 @@
 //! Answers that were once wrong, slow, or missing.
 
 use cpu_time::ThreadTime;
+use remanent_theory::branches::branches;
 use remanent_theory::chain::{ChainParameters, ChainResult};
-use remanent_theory::parameters::Choice;
+use remanent_theory::parameters::{Choice, Prior};
 use remanent_theory::single::SingleTask;
 use remanent_theory::solution::Solution;
 
@@ -126,4 +127,19 @@ fn the_good_branch_of_a_second_task_is_found_where_its_folds_nearly_meet() {
             assert!(alpha_2 < 1.5 || second.eps < 0.1, "r_0 {r_0} α_2 {alpha_2}: {}", second.eps);
         }
     }
+}
+
+/// With a prior the curve is smooth and its steps are long: one leapt over the whole interval asked for, and
+/// no row was reported.
+#[test]
+fn a_narrow_interval_of_a_smooth_curve_has_rows() {
+    let task = SingleTask::new(20.0).unwrap().with_prior(Prior::Uniform);
+    let rows = branches(&task, 1.5, 1.6).unwrap().rows;
+    assert!(rows.len() > 5 && rows.iter().all(Solution::is_converged), "{rows:?}");
+    for (row, alpha) in [(&rows[0], 1.5), (&rows[rows.len() - 1], 1.6)] {
+        let there = task.solve(alpha, Choice::Stable).unwrap();
+        assert!((row.alpha / alpha - 1.0).abs() < 1e-9, "{}", row.alpha);
+        assert!((row.eps / there.eps - 1.0).abs() < 1e-7, "{} {}", row.eps, there.eps);
+    }
+    assert!(rows.windows(2).all(|w| w[0].alpha < w[1].alpha && w[0].eps > w[1].eps));
 }

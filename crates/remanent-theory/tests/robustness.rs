@@ -127,10 +127,10 @@ fn solutions_meet_at_the_folds() {
 /// The folds and the crossing do not depend on the node counts.
 #[test]
 fn landmarks_stand_still_under_refinement() {
-    use remanent_theory::overlaps::Resolution;
+    use remanent_theory::resolution::Resolution;
     let single = SingleTask::new(22.0).unwrap();
     let a = branches(&single, 1.0, 2.5).unwrap();
-    let b = branches(&single.with_resolution(Resolution(1.5)), 1.0, 2.5).unwrap();
+    let b = branches(&single.with_resolution(Resolution::new(1.5).unwrap()), 1.0, 2.5).unwrap();
     for (x, y) in a.folds.iter().zip(&b.folds) {
         assert!((x.alpha - y.alpha).abs() < 1e-8);
     }

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use remanent_theory::chain::{Chain, ChainParameters};
-use remanent_theory::overlaps::Resolution;
 use remanent_theory::parameters::{Choice, Prior};
+use remanent_theory::resolution::Resolution;
 use remanent_theory::rsb::{BrokenTask, RsbSolution, TOLERANCE, broken_phase_diagram};
 use remanent_theory::single::SingleTask;
 use remanent_theory::solution::Termination;
@@ -171,7 +171,9 @@ fn twice_the_nodes_move_nothing() {
     }
     let (coarse, fine) = (
         task(20.0),
-        BrokenTask::new(SingleTask::new(20.0).unwrap().with_resolution(Resolution(1.3))),
+        BrokenTask::new(
+            SingleTask::new(20.0).unwrap().with_resolution(Resolution::new(1.3).unwrap()),
+        ),
     );
     let (a, b) = (coarse.poor(1.1, 2).unwrap(), fine.poor(1.1, 2).unwrap());
     for ((column, a), (_, b)) in columns(&a).into_iter().zip(columns(&b)) {
@@ -304,9 +306,8 @@ fn the_transition_is_continuous_at_small_beta() {
 /// The diagram at a few β, with its three special points.
 #[test]
 fn lines_of_the_phase_diagram() {
-    let single = SingleTask::new(20.0).unwrap();
-    let diagram =
-        broken_phase_diagram(&single, &[8.0, 16.0, 18.0, 20.0, 30.0, 50.0], &|| ()).unwrap();
+    let betas = [8.0, 16.0, 18.0, 20.0, 30.0, 50.0];
+    let diagram = broken_phase_diagram(&betas, Prior::None, &|| ()).unwrap();
     let row = |beta: f64| diagram.rows.iter().find(|r| r.beta == beta).unwrap();
     assert!(row(8.0).onset.is_none() && row(8.0).condensation.is_none());
     // The reference values at β = 20.

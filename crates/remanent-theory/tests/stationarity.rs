@@ -1,16 +1,19 @@
 //! Every conjugate is the derivative of its term of the free energy, and −βf is
 //! stationary at a solution.
 
-use remanent_theory::anchor::Anchor;
 use remanent_theory::chain::{Chain, ChainParameters};
 use remanent_theory::curve::Curve;
 use remanent_theory::energy::energy;
 use remanent_theory::fields::site_averages;
-use remanent_theory::overlaps::{Conjugates, Overlaps, Resolution};
-use remanent_theory::solution::{posterior, roots};
+use remanent_theory::inherited::InheritedLaw;
+use remanent_theory::overlaps::{Conjugates, Overlaps};
+use remanent_theory::resolution::Resolution;
+use remanent_theory::roots::{Found, roots};
 use remanent_theory::task::{Task, from_coordinates};
 
-const FINE: Resolution = Resolution(1.5);
+fn fine() -> Resolution {
+    Resolution::new(1.5).unwrap()
+}
 
 /// Overlaps with q_d, q_0 and r moved, the others fixed.
 fn moved(o: &Overlaps, q_d: f64, q_0: f64, r: f64) -> Overlaps {
@@ -38,8 +41,8 @@ fn the_conjugates_are_derivatives_of_the_energetic_term() {
     ] {
         let r = f64::copysign((1.0_f64 - kappa - d - v).sqrt(), r);
         let o = Overlaps { one_minus_q_d: kappa, q_d_minus_q_0: d, q_0_minus_r2: v, r };
-        let e = energy(&o, beta, FINE);
-        let g = |o: Overlaps| energy(&o, beta, FINE).g_e;
+        let e = energy(&o, beta, fine());
+        let g = |o: Overlaps| energy(&o, beta, fine()).g_e;
         let h = 2e-3 * kappa.min(d).min(v);
         let scale = e.q_0_hat.abs();
         let q_d_hat = 2.0 * slope(|x| g(moved(&o, x, 0.0, 0.0)), h);
@@ -60,9 +63,9 @@ fn check_entropic_term(task: &Task, c: &Conjugates) {
             q_0_hat: c.q_0_hat + q_0_hat,
             r_hat: c.r_hat + r_hat,
         };
-        site_averages(&task.site(&c), &task.fields(&c), FINE).ln_z
+        site_averages(&task.site(&c), &task.fields(&c), fine()).ln_z
     };
-    let o = site_averages(&task.site(c), &task.fields(c), FINE).overlaps;
+    let o = site_averages(&task.site(c), &task.fields(c), fine()).overlaps;
     let h = 1e-3 * c.q_0_hat.min(1.0 + c.stiffness.abs());
     let q_d = 2.0 * slope(|x| g(x, 0.0, 0.0), h);
     let q_0 = -2.0 * slope(|x| g(0.0, x, 0.0), h);
@@ -83,17 +86,16 @@ fn two_tasks(gamma: f64, r_0: f64) -> Chain {
     parameters.check().unwrap()
 }
 
-fn first_task_anchor(chain: &Chain, r_0: f64) -> Anchor {
-    let task = chain.task(0, None);
+fn after_first_task(chain: &Chain, r_0: f64) -> InheritedLaw {
+    let task = chain.task(0, None).unwrap();
     let curve = Curve::trace(task, 2.0, Resolution::STANDARD).unwrap();
     let found = roots(&curve, 2.0, Resolution::STANDARD);
-    let left = posterior(&task, &found[0], Resolution::STANDARD);
-    Anchor::new(left, r_0)
+    found[0].posterior(&task, Resolution::STANDARD).inherited(r_0)
 }
 
 #[test]
 fn the_order_parameters_are_derivatives_of_the_entropic_term() {
-    let free = Task { beta: 20.0, coupling: 0.0, anchor: None, one_minus_q_star: None };
+    let free = Task::new(20.0).unwrap();
     for (stiffness, q_0_hat, r_hat) in
         [(52.8, 1228.0, 159.0), (-15.9, 66.4, 7.4), (-158.0, 1262.0, 44.0), (0.3, 7.4, 2.7)]
     {
@@ -101,8 +103,8 @@ fn the_order_parameters_are_derivatives_of_the_entropic_term() {
     }
     for (gamma, r_0) in [(1.0, 0.5), (0.1, -0.5)] {
         let chain = two_tasks(gamma, r_0);
-        let anchor = first_task_anchor(&chain, r_0);
-        let task = chain.task(1, Some(&anchor));
+        let inherited = after_first_task(&chain, r_0);
+        let task = chain.task(1, Some(&inherited)).unwrap();
         for (stiffness, q_0_hat, r_hat) in [(38.9, 941.0, 44.0), (-11.0, 148.0, 12.0)] {
             check_entropic_term(&task, &Conjugates { stiffness, q_0_hat, r_hat });
         }
@@ -111,15 +113,15 @@ fn the_order_parameters_are_derivatives_of_the_entropic_term() {
 
 /// −βf (without the constant of the KL term) as a function of all six parameters.
 fn free_energy(task: &Task, alpha: f64, o: &Overlaps, c: &Conjugates) -> f64 {
-    let site = site_averages(&task.site(c), &task.fields(c), FINE);
+    let site = site_averages(&task.site(c), &task.fields(c), fine());
     0.5 * c.stiffness * o.q_d() - 0.5 * c.q_0_hat * o.q_d_minus_q_0 - c.r_hat * o.r
         + site.ln_z
-        + alpha * energy(o, task.beta, FINE).g_e
+        + alpha * energy(o, task.beta(), fine()).g_e
 }
 
-fn check_stationary(task: &Task, alpha: f64, found: &remanent_theory::solution::Found) {
+fn check_stationary(task: &Task, alpha: f64, found: &Found) {
     let c = from_coordinates(&found.root.x);
-    let o = site_averages(&task.site(&c), &task.fields(&c), FINE).overlaps;
+    let o = site_averages(&task.site(&c), &task.fields(&c), fine()).overlaps;
     let h = 2e-3 * o.one_minus_q_d.min(o.q_d_minus_q_0).min(o.q_0_minus_r2);
     let by_overlaps = [
         slope(|x| free_energy(task, alpha, &moved(&o, x, 0.0, 0.0), &c), h),
@@ -147,7 +149,7 @@ fn check_stationary(task: &Task, alpha: f64, found: &remanent_theory::solution::
 
 #[test]
 fn minus_beta_f_is_stationary_on_every_branch() {
-    let task = Task { beta: 20.0, coupling: 0.0, anchor: None, one_minus_q_star: None };
+    let task = Task::new(20.0).unwrap();
     let curve = Curve::trace(task, 3.0, Resolution::STANDARD).unwrap();
     for alpha in [0.3, 1.2, 1.7, 1.85, 2.5] {
         let found = roots(&curve, alpha, Resolution::STANDARD);
@@ -164,8 +166,8 @@ fn the_potential_is_stationary_on_every_branch_of_a_second_task() {
     let mut several = 0;
     for r_0 in [0.5, -0.5] {
         let chain = two_tasks(0.1, r_0);
-        let anchor = first_task_anchor(&chain, r_0);
-        let task = chain.task(1, Some(&anchor));
+        let inherited = after_first_task(&chain, r_0);
+        let task = chain.task(1, Some(&inherited)).unwrap();
         let curve = Curve::trace(task, 3.0, Resolution::STANDARD).unwrap();
         for alpha in [0.5, 1.0, 1.43, 1.9, 3.0] {
             let found = roots(&curve, alpha, Resolution::STANDARD);

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use remanent_data::files;
 use remanent_network::binary::{BinaryNetwork, npz, onnx};
+use remanent_store::atomic;
 
 use crate::flags;
 use crate::model::{self, Choice, Model};
@@ -85,7 +85,7 @@ impl Export {
         self.check(&out, &path)?;
         let network = Model::read(&path)?.packed()?;
         let bytes = self.format.encode(&network)?;
-        files::write_parts(&out, &[&bytes])?;
+        atomic::write(&out, &[&bytes])?;
         output::print(&format!("{} {} bytes\n", out.display(), bytes.len()))?;
         Ok(Outcome::Done)
     }
@@ -107,7 +107,7 @@ impl Export {
     fn check(&self, out: &Path, model: &Path) -> Result<(), UsageError> {
         let shown = out.display();
         output::usage(!out.is_dir(), || format!("--out {shown} is a directory; name a file"))?;
-        files::check_target(out).map_err(|error| UsageError::new(format!("--out: {error}")))?;
+        atomic::check_target(out).map_err(|error| UsageError::new(format!("--out: {error}")))?;
         let same = |a: &Path, b: &Path| matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b);
         output::usage(!same(out, model), || {
             format!("{shown} is the model itself; choose another name by --out")

@@ -1,38 +1,101 @@
-//! Flags of the command line: numbers as users write them, and flags as keys of a configuration.
+//! Flags of the command line: those of an experiment's options, and numbers as users write them.
 
-use remanent_lab::lists::Values;
+use std::ffi::OsStr;
+use std::marker::PhantomData;
+
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use remanent_lab::options::{Kind, OptionInfo, Options, Word};
 use toml::{Table, Value};
 
-/// Sets a key, if the flag was given.
-pub fn put(table: &mut Table, key: &str, value: Option<impl Into<Value>>) {
-    if let Some(value) = value {
-        table.insert(key.into(), value.into());
+/// The flags of an experiment's options, as a table of what was given.
+#[derive(Clone, Debug)]
+pub struct Flags<O> {
+    /// The options that were given.
+    pub given: Table,
+    options: PhantomData<O>,
+}
+
+impl<O: Options> clap::Args for Flags<O> {
+    fn augment_args(command: Command) -> Command {
+        O::list().into_iter().fold(command, |command, info| command.arg(argument(&info)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
     }
 }
 
-/// A list of numbers.
-pub fn put_list(table: &mut Table, key: &str, values: &Option<Values>) {
-    put(table, key, values.as_ref().map(|values| values.0.clone()));
+impl<O: Options> clap::FromArgMatches for Flags<O> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut given = Table::new();
+        for OptionInfo { key, kind, .. } in O::list() {
+            let value = match kind {
+                Kind::Switch => matches.get_flag(key).then_some(Value::Boolean(true)),
+                _ => matches.get_one::<Value>(key).cloned(),
+            };
+            if let Some(value) = value {
+                given.insert(key.to_owned(), value);
+            }
+        }
+        Ok(Self { given, options: PhantomData })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
-/// A word, or a number written as one.
-pub fn put_text(table: &mut Table, key: &str, text: &Option<String>) {
-    let value = text.as_ref().map(|text| match (text.parse::<i64>(), text.parse::<f64>()) {
-        (Ok(integer), _) => Value::Integer(integer),
-        (_, Ok(float)) => Value::Float(float),
-        _ => Value::String(text.clone()),
-    });
-    put(table, key, value);
+fn argument(info: &OptionInfo) -> Arg {
+    let help = match &info.default {
+        Some(default) if info.kind != Kind::Switch => {
+            format!("{} [default: {default}]", info.help)
+        }
+        _ => info.help.to_owned(),
+    };
+    let argument = Arg::new(info.key)
+        .long(info.key.replace('_', "-"))
+        .help(help)
+        .help_heading(info.heading)
+        .allow_hyphen_values(true);
+    let name = match info.kind {
+        Kind::Switch => return argument.allow_hyphen_values(false).action(ArgAction::SetTrue),
+        Kind::Word(_) => "WORD",
+        Kind::Words(_) => "WORDS",
+        Kind::Number => "X",
+        Kind::Count => "N",
+        Kind::Numbers | Kind::Counts => "LIST",
+        Kind::Interval => "LOW:HIGH",
+        Kind::Text => "TEXT",
+        Kind::NumberOrText => "VALUE",
+    };
+    argument.value_name(name).value_parser(KindParser(info.kind))
 }
 
-/// A text that stays one, whatever it looks like.
-pub fn put_name(table: &mut Table, key: &str, text: &Option<String>) {
-    put(table, key, text.clone());
-}
+/// Reads a value of a kind, and lists its words in the help text and in completions.
+#[derive(Clone)]
+struct KindParser(Kind);
 
-/// A whole number.
-pub fn put_count(table: &mut Table, key: &str, count: Option<u32>) {
-    put(table, key, count.map(i64::from));
+impl TypedValueParser for KindParser {
+    type Value = Value;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Value, clap::Error> {
+        let kind = self.0;
+        let parse = move |text: &str| kind.parse(text);
+        parse.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let (Kind::Word(words) | Kind::Words(words)) = self.0 else { return None };
+        let value = |word: &Word| PossibleValue::new(word.name).help(word.about);
+        Some(Box::new(words.iter().map(value)))
+    }
 }
 
 /// Reads a whole number: 1000, or 1e3.

@@ -61,7 +61,7 @@ impl Inspect {
             Format::Csv => vec![tables[main].clone()],
             Format::Table | Format::Json => tables.clone(),
         };
-        self.output.emit(&data, chosen, || figure.unwrap_or_default())?;
+        self.output.show(&data, chosen, || figure.unwrap_or_default())?;
         Ok(Outcome::done_if(is_sound))
     }
 }

@@ -6,14 +6,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use remanent_data::files;
-use remanent_lab::found::FoundRun;
-use remanent_lab::sealed::SealError;
-use remanent_lab::{cell_name, training};
+use remanent_lab::{found, training};
 use remanent_network::architecture::Architecture;
 use remanent_network::binary::{BinaryNetwork, NetworkError, file, format};
 use remanent_network::network::Network;
 use remanent_network::tensors::TensorError;
+use remanent_store::found::FoundRun;
+use remanent_store::sealed::SealError;
+use remanent_store::{cell_name, files};
 use serde_json::Value;
 
 use crate::output::{self, UsageError};
@@ -62,7 +62,7 @@ impl Model {
     /// Widths and functions.
     pub fn architecture(&self) -> &Architecture {
         match self {
-            Self::Trained { network, .. } => &network.architecture,
+            Self::Trained { network, .. } => network.architecture(),
             Self::Packed(network) => network.architecture(),
         }
     }
@@ -124,7 +124,7 @@ pub fn unusable(path: &Path, error: &TensorError) -> anyhow::Error {
         }
         TensorError::Version { .. } => "; use the program that wrote it",
         TensorError::Kind { .. } => "; remanent inspect tells what it holds",
-        TensorError::Checksum | TensorError::Content(_) => "; copy it or train it again",
+        _ => "; copy it or train it again",
     };
     anyhow!("{} cannot be used: {error}{cure}", path.display())
 }
@@ -140,7 +140,7 @@ pub struct Choice {
 
 /// Looks at a run directory.
 pub fn read_run(directory: &Path) -> anyhow::Result<FoundRun> {
-    FoundRun::read(directory).map_err(|error| match error {
+    found::read(directory).map_err(|error| match error {
         SealError::Missing(_) => {
             let shown = directory.display();
             let cure = match runs_in(directory).as_slice() {

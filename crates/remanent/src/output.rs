@@ -8,17 +8,12 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use remanent_data::sources::SourceError;
-use remanent_data::stream::StreamError;
 use remanent_lab::config::ConfigError;
-use remanent_lab::lists::{TooManyCases, ValuesError};
-use remanent_lab::plan::PlanError;
-use remanent_lab::reproduce::{UnknownFigure, WorkError};
-use remanent_lab::simulation::SettingError;
-use remanent_lab::training::{MaterialError, TrainingError};
-use remanent_lab::{RunError, StoreError};
+use remanent_lab::experiment::{Detail, ErrorKind, Report, run_kind};
+use remanent_lab::values::ValueError;
 use remanent_plot::{Figure, PlotError, PlotFormat, Table};
-use remanent_theory::parameters::ParameterError;
-use remanent_theory::scan::ScanError;
+use remanent_reproduce::RequestError;
+use remanent_store::RunError;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -63,44 +58,33 @@ pub const INTERRUPTED_CODE: u8 = 130;
 
 /// 2 for wrong usage, 130 for an interrupted run, 1 for all else.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
-    if let Some(RunError::Interrupted { .. }) = error.downcast_ref() {
-        return INTERRUPTED_CODE;
+    match kind(error) {
+        ErrorKind::Usage => 2,
+        ErrorKind::Interrupted => INTERRUPTED_CODE,
+        ErrorKind::Failure => 1,
     }
-    if let Some(SourceError::Interrupted { .. }) = error.downcast_ref() {
-        return INTERRUPTED_CODE;
+}
+
+fn kind(error: &anyhow::Error) -> ErrorKind {
+    if let Some(error) = error.downcast_ref::<remanent_lab::experiment::Error>() {
+        return error.kind();
     }
-    let wrong_usage = error.is::<UsageError>()
-        || error.is::<PlanError>()
-        || error.is::<SettingError>()
+    if let Some(error) = error.downcast_ref::<RequestError>() {
+        return error.kind();
+    }
+    if let Some(error) = error.downcast_ref::<RunError>() {
+        return run_kind(error);
+    }
+    match error.downcast_ref::<SourceError>() {
+        Some(SourceError::Interrupted { .. }) => return ErrorKind::Interrupted,
+        Some(SourceError::Unknown { .. }) => return ErrorKind::Usage,
+        _ => {}
+    }
+    let is_usage = error.is::<UsageError>()
         || error.is::<ConfigError>()
-        || error.is::<TrainingError>()
-        || matches!(error.downcast_ref(), Some(e) if is_wrong_training(e))
-        || matches!(error.downcast_ref(), Some(e) if is_wrong_place(e))
-        || matches!(error.downcast_ref(), Some(RunError::Memory { .. }))
-        || error.is::<TooManyCases>()
-        || matches!(error.downcast_ref(), Some(SourceError::Unknown { .. }))
-        || error.is::<ParameterError>()
-        || error.is::<UnknownFigure>()
-        || error.is::<WorkError>()
-        || error.is::<ScanError>()
-        || error.is::<ValuesError>()
+        || error.is::<ValueError>()
         || error.is::<PlotError>();
-    if wrong_usage { 2 } else { 1 }
-}
-
-/// Whether a run directory is refused because of what was asked for.
-fn is_wrong_place(error: &StoreError) -> bool {
-    !matches!(error, StoreError::File(_) | StoreError::ReadOnly { .. })
-}
-
-/// Whether images are missing because of what was asked for, and not because they are not here.
-fn is_wrong_training(error: &MaterialError) -> bool {
-    let source = match error {
-        MaterialError::Training(TrainingError::Stream(StreamError::Source(source))) => source,
-        MaterialError::Source(source) => source,
-        MaterialError::Training(_) => return true,
-    };
-    matches!(source, SourceError::Unknown { .. })
+    if is_usage { ErrorKind::Usage } else { ErrorKind::Failure }
 }
 
 /// The form of what is printed.
@@ -139,8 +123,17 @@ impl Output {
         }
     }
 
+    /// Draws the figure of a report, if a plot was asked for, and prints the numbers.
+    pub fn emit(&self, report: &impl Report) -> anyhow::Result<()> {
+        let tables = |format| match format {
+            Format::Table => report.tables(Detail::Short),
+            _ => report.tables(Detail::Full),
+        };
+        self.show(&report.json(), tables, || report.figure())
+    }
+
     /// Draws the figure, if a plot was asked for, and prints the data.
-    pub fn emit<T: Serialize>(
+    pub fn show<T: Serialize>(
         &self,
         data: &T,
         tables: impl FnOnce(Format) -> Vec<Table>,
@@ -178,14 +171,6 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 /// Writes a line to standard error; if that cannot be written, nobody listens.
 pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
-}
-
-/// Says on standard error how many rows have no solution, if any, and how the run ended.
-pub fn conclude(missing: usize, rows: usize, quiet: bool) -> Outcome {
-    if missing > 0 {
-        remark(quiet, &format!("note: {missing} of {rows} rows have no solution"));
-    }
-    Outcome::done_if(missing == 0)
 }
 
 /// A progress bar on standard error, if that is a terminal and not `quiet`.

@@ -1,26 +1,19 @@
 //! `remanent reproduce`: the paper, figure by figure, into a report.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use remanent_data::memory;
-use remanent_lab::report::{Exhibit, Machine, Report};
-use remanent_lab::reproduce::{self, Batch, Batches, Experiment, Records, Work};
-use remanent_lab::training::{Material, Training};
-use remanent_lab::{CHECKPOINT_EVERY, Cell, Store, atomic};
 use remanent_plot::Table;
+use remanent_reproduce::report::{Exhibit, Report};
+use remanent_reproduce::{Cost, Place, Reproduction, Request, Stage};
+use remanent_store::{CHECKPOINT_EVERY, memory};
 use serde_json::{Value, json};
 
 use crate::data;
-use crate::experiment::{self, Place};
+use crate::experiment::{self, INTERRUPTED, Voice};
 use crate::flags;
 use crate::output::{self, Format, Outcome};
-
-/// About how many seconds a unit of work of a question to the theory takes.
-const THEORY_POINT: f64 = 0.05;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -80,43 +73,36 @@ pub struct Reproduce {
 impl Reproduce {
     /// Runs it.
     pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
-        let start = Instant::now();
         output::usage(self.seeds != Some(0), || {
             "--seeds 0 is out of range: it must be at least 1".into()
         })?;
-        let entries = reproduce::select(&self.figures)?;
-        let works: Vec<Work> = entries
-            .into_iter()
-            .map(|entry| Work::read(entry, self.quick, self.seeds))
-            .collect::<Result<_, _>>()?;
-        let materials = self.materials(&works)?;
-        let batches = Batches::new(&works, &materials);
-        if self.dry_run {
-            return self.preview(&works, &batches);
-        }
-        let page = self.report.join("index.html");
-        self.check_places(&page)?;
-        let records = self.compute(&works, &batches, quiet)?;
-        let exhibits: Vec<Exhibit> = works
-            .iter()
-            .zip(records)
-            .map(|(work, records)| reproduce::exhibit(work, records))
-            .collect();
-        let machine = Machine::detect(rayon::current_num_threads());
-        let report = Report {
-            title: "Statistical mechanics of continual learning, reproduced".into(),
-            quick: self.quick,
-            version: env!("CARGO_PKG_VERSION").into(),
-            date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
-            command: self.command(),
-            wall_seconds: start.elapsed().as_secs_f64(),
-            machine,
-            exhibits,
+        let place = Place {
+            directory: &self.out,
+            fresh: self.fresh,
+            checkpoint_every: experiment::interval(self.checkpoint_every)?,
         };
-        atomic::sweep_own(&self.report)?;
-        atomic::write(&page, &[report.html()?.as_bytes()])?;
+        let (figures, quick, seeds) = (self.figures.clone(), self.quick, self.seeds);
+        let cache = data::cache(self.data_dir.as_deref(), "--data-dir")?;
+        let reproduction = Reproduction::new(Request { figures, quick, seeds }, &cache)?;
+        if self.dry_run {
+            self.preview(&reproduction, &reproduction.survey(&place)?)?;
+            return Ok(Outcome::Done);
+        }
+        self.check_places()?;
+        experiment::catch_interrupts()?;
+        let watch = |stage: &Stage<'_>| {
+            let Stage { kind, cells, work, directory } = stage;
+            let shown = directory.display();
+            let read_only = remanent_store::is_read_only(directory) && !self.fresh;
+            let suffix = if read_only { ", which is read-only" } else { "" };
+            output::remark(quiet, &format!("{kind}: {cells} cells, records in {shown}{suffix}"));
+            Voice::new(*work, quiet)
+        };
+        let report = reproduction.run(&place, watch, &INTERRUPTED)?;
+        let page = report.write(&self.report)?;
         if let Some(root) = &self.keep {
-            reproduce::keep(root, &report)?;
+            remanent_reproduce::keep(root, &report)?;
+            remanent_reproduce::summarise(root)?;
         }
         self.print(&report)?;
         output::remark(quiet, &format!("the report is {}", page.display()));
@@ -124,7 +110,7 @@ impl Reproduce {
     }
 
     /// Refuses places that cannot be written to before anything is computed.
-    fn check_places(&self, page: &Path) -> anyhow::Result<()> {
+    fn check_places(&self) -> anyhow::Result<()> {
         output::usage(!self.out.is_file(), || {
             format!("{} is not a directory; choose another --out", self.out.display())
         })?;
@@ -134,122 +120,26 @@ impl Reproduce {
             std::fs::create_dir_all(&folder)
                 .with_context(|| format!("cannot create {}", folder.display()))?;
         }
-        Ok(remanent_plot::check_writable(page)?)
+        Ok(remanent_plot::check_writable(&self.report.join("index.html"))?)
     }
 
-    /// The command line that makes this report.
-    fn command(&self) -> String {
-        let mut words = vec!["remanent reproduce".to_owned()];
-        words.extend(self.figures.iter().cloned());
-        if self.quick {
-            words.push("--quick".into());
-        }
-        if let Some(seeds) = self.seeds {
-            words.push(format!("--seeds {seeds}"));
-        }
-        words.join(" ")
-    }
-
-    /// The images of all trainings, figure by figure.
-    fn materials(&self, works: &[Work]) -> anyhow::Result<Vec<Vec<Material>>> {
-        let by_work: Vec<&[Training]> = works
-            .iter()
-            .map(|work| match &work.experiment {
-                Experiment::Train(trainings) => trainings.as_slice(),
-                _ => &[],
-            })
-            .collect();
-        let all: Vec<&Training> = by_work.iter().copied().flatten().collect();
-        let cache = data::cache(self.data_dir.as_deref(), "--data-dir")?;
-        let mut loaded = Material::load_all(&all, &cache)?.into_iter();
-        Ok(by_work.iter().map(|own| loaded.by_ref().take(own.len()).collect()).collect())
-    }
-
-    fn compute(
-        &self,
-        works: &[Work],
-        batches: &Batches,
-        quiet: bool,
-    ) -> anyhow::Result<Vec<Records>> {
-        let mut records: Vec<Records> = works.iter().map(|_| Records::default()).collect();
-        let stage = Stage { arguments: self, quiet };
-        stage
-            .run("theory", &batches.theory, &mut records, |own, record| own.theory.push(record))?;
-        stage.run("bound", &batches.bound, &mut records, |own, record| own.bound.push(record))?;
-        stage.run("simulate", &batches.simulate, &mut records, |own, record| {
-            own.simulate.push(record);
-        })?;
-        stage.run("convergence-time", &batches.convergence, &mut records, |own, record| {
-            own.convergence.push(record);
-        })?;
-        stage.run("train", &batches.train, &mut records, |own, record| own.train.push(record))?;
-        Ok(records)
-    }
-
-    fn preview(&self, works: &[Work], batches: &Batches) -> anyhow::Result<Outcome> {
-        let mut costs: Vec<Cost> = works.iter().map(|_| Cost::default()).collect();
-        // A question to the theory cannot be broken off to be timed.
-        self.survey("theory", &batches.theory, &mut costs, Some(THEORY_POINT))?;
-        self.survey("bound", &batches.bound, &mut costs, None)?;
-        self.survey("simulate", &batches.simulate, &mut costs, None)?;
-        self.survey("convergence-time", &batches.convergence, &mut costs, None)?;
-        self.survey("train", &batches.train, &mut costs, None)?;
+    fn preview(&self, reproduction: &Reproduction, costs: &[Cost]) -> anyhow::Result<()> {
         let threads = rayon::current_num_threads();
-        let mut table = Table::new(["figure", "cells", "to_compute", "time", "memory", "size"]);
-        let mut total = Cost::default();
-        for (work, cost) in works.iter().zip(&costs) {
-            table.push(cost.row(work.entry.id, threads, &work.size.text));
-            total.add(cost);
-        }
-        table.push(total.row("all", threads, ""));
-        let text = match self.format {
-            Format::Table => table.to_text(4),
-            Format::Csv => table.to_csv(),
-            Format::Json => {
-                let rows =
-                    works.iter().zip(&costs).map(|(work, cost)| cost.json(work.entry.id, threads));
-                format!("{}\n", serde_json::to_string_pretty(&rows.collect::<Vec<_>>())?)
+        let costs = || reproduction.works().iter().zip(costs);
+        let text = if self.format == Format::Json {
+            let rows = costs().map(|(work, cost)| json_of_cost(cost, work.entry.id, threads));
+            format!("{}\n", serde_json::to_string_pretty(&rows.collect::<Vec<_>>())?)
+        } else {
+            let mut table = Table::new(["figure", "cells", "to_compute", "time", "memory", "size"]);
+            let mut total = Cost::default();
+            for (work, cost) in costs() {
+                table.push(row(cost, work.entry.id, threads, &work.size.text));
+                total.add(cost);
             }
+            table.push(row(&total, "all", threads, ""));
+            if self.format == Format::Csv { table.to_csv() } else { table.to_text(4) }
         };
-        output::print(&text)?;
-        Ok(Outcome::Done)
-    }
-
-    /// Adds what the cells of one kind would cost. A cell that several figures share is counted for
-    /// the first.
-    fn survey<C: Cell>(
-        &self,
-        kind: &str,
-        batch: &Batch<C>,
-        costs: &mut [Cost],
-        seconds_a_unit: Option<f64>,
-    ) -> anyhow::Result<()> {
-        let directory = self.out.join(kind);
-        let survey = Store::survey(&directory, kind, &marker(), self.fresh, &batch.cells)?;
-        for &owner in &batch.owners {
-            costs[owner].cells += 1;
-        }
-        let mut missing: BTreeMap<usize, Vec<&C>> = BTreeMap::new();
-        for &i in &survey.missing {
-            missing.entry(batch.owners[i]).or_default().push(&batch.cells[i]);
-        }
-        for (owner, cells) in missing {
-            let work: u64 = cells.iter().map(|cell| cell.work()).sum();
-            let memory = cells.iter().map(|cell| cell.memory()).max().unwrap_or(0);
-            let seconds = match seconds_a_unit {
-                Some(seconds) => seconds * work as f64,
-                None => {
-                    // Cases may differ in their learners: one of either end is timed.
-                    let ends = [cells.first(), cells.last().filter(|_| cells.len() > 1)];
-                    let rates =
-                        ends.into_iter().flatten().filter_map(|cell| experiment::rate(*cell));
-                    let times: Vec<f64> = rates.map(|rate| work as f64 / rate).collect();
-                    times.iter().sum::<f64>() / times.len().max(1) as f64
-                }
-            };
-            costs[owner].add(&Cost { cells: 0, missing: cells.len(), seconds, memory });
-        }
-        Ok(())
+        output::print(&text)
     }
 
     fn print(&self, report: &Report) -> anyhow::Result<()> {
@@ -276,11 +166,6 @@ impl Reproduce {
     }
 }
 
-/// What all run directories of a reproduction have in common.
-fn marker() -> Value {
-    json!({"reproduce": "arXiv:2212.02846"})
-}
-
 fn json_of(report: &Report) -> Value {
     let exhibit = |exhibit: &Exhibit| {
         json!({
@@ -302,84 +187,30 @@ fn json_of(report: &Report) -> Value {
     })
 }
 
-/// One kind of cells after another.
-struct Stage<'a> {
-    arguments: &'a Reproduce,
-    quiet: bool,
+fn row(cost: &Cost, name: &str, threads: usize, size: &str) -> Vec<remanent_plot::Cell> {
+    let (seconds, bytes) = cost.on(threads);
+    let (time, memory) = if cost.missing == 0 {
+        ("nothing".into(), String::new())
+    } else {
+        (experiment::duration(seconds), memory::amount(bytes))
+    };
+    vec![
+        name.into(),
+        (cost.cells as i64).into(),
+        (cost.missing as i64).into(),
+        time.as_str().into(),
+        memory.as_str().into(),
+        size.into(),
+    ]
 }
 
-impl Stage<'_> {
-    fn run<C: Cell>(
-        &self,
-        kind: &str,
-        batch: &Batch<C>,
-        records: &mut [Records],
-        put: impl Fn(&mut Records, C::Record),
-    ) -> anyhow::Result<()> {
-        if batch.cells.is_empty() {
-            return Ok(());
-        }
-        let directory: &Path = &self.arguments.out.join(kind);
-        let config = marker();
-        let every = self.arguments.checkpoint_every;
-        let place = Place { directory, kind, config: &config, fresh: self.arguments.fresh, every };
-        output::remark(self.quiet, &format!("{kind}: {} cells", batch.cells.len()));
-        let finished = place.run(&batch.cells, self.quiet)?;
-        batch.deal(finished.records, &finished.seconds, records, put);
-        Ok(())
-    }
-}
-
-/// What some cells cost.
-#[derive(Default)]
-struct Cost {
-    cells: usize,
-    missing: usize,
-    /// On one thread.
-    seconds: f64,
-    /// Of the largest cell.
-    memory: u64,
-}
-
-impl Cost {
-    fn add(&mut self, other: &Self) {
-        self.cells += other.cells;
-        self.missing += other.missing;
-        self.seconds += other.seconds;
-        self.memory = self.memory.max(other.memory);
-    }
-
-    /// Seconds and bytes if the cells run on so many threads.
-    fn on(&self, threads: usize) -> (f64, u64) {
-        let threads = threads.min(self.missing).max(1);
-        (self.seconds / threads as f64, self.memory.saturating_mul(threads as u64))
-    }
-
-    fn row(&self, name: &str, threads: usize, size: &str) -> Vec<remanent_plot::Cell> {
-        let (seconds, bytes) = self.on(threads);
-        let (time, memory) = if self.missing == 0 {
-            ("nothing".into(), String::new())
-        } else {
-            (experiment::duration(seconds), memory::amount(bytes))
-        };
-        vec![
-            name.into(),
-            (self.cells as i64).into(),
-            (self.missing as i64).into(),
-            time.as_str().into(),
-            memory.as_str().into(),
-            size.into(),
-        ]
-    }
-
-    fn json(&self, name: &str, threads: usize) -> Value {
-        let (seconds, memory) = self.on(threads);
-        json!({
-            "figure": name,
-            "cells": self.cells,
-            "to_compute": self.missing,
-            "seconds": seconds,
-            "memory": memory,
-        })
-    }
+fn json_of_cost(cost: &Cost, name: &str, threads: usize) -> Value {
+    let (seconds, memory) = cost.on(threads);
+    json!({
+        "figure": name,
+        "cells": cost.cells,
+        "to_compute": cost.missing,
+        "seconds": seconds,
+        "memory": memory,
+    })
 }

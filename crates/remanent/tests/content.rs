@@ -10,7 +10,7 @@ use std::process::Output;
 use std::time::Duration;
 
 use remanent_data::idx;
-use remanent_network::archive::Archive;
+use remanent_formats::npz::Archive;
 use serde_json::Value;
 use tempfile::TempDir;
 

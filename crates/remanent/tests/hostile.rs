@@ -224,7 +224,7 @@ fn numbers_are_refused_in_words() {
         ("simulate --alpha 1 --seed 1e30", "it must be at most 9223372036854775807"),
         ("simulate --alpha 1 --batch -1", "batch = -1 cannot be used"),
         ("simulate --alpha 1e-300", "alpha = 1e-300 with n = 1000 gives no pattern"),
-        ("simulate --alpha 1 --epochs -1", "epochs = -1 cannot be used"),
+        ("simulate --alpha 1 --epochs -1", "it must be whole numbers, 0 or above"),
         ("theory single --alpha 1e-300", "alpha = 1e-300 is out of range"),
         ("simulate --alpha 1 --seeds 1e8", "it must be a whole number from 1 to 100000"),
         ("simulate --alpha 1 --momentum 1e400", "it is not a finite number"),

@@ -203,7 +203,7 @@ fn own_images_need_no_labels() {
     assert_eq!(found["predictions"].as_array().unwrap().len(), 5);
     assert!(found["predictions"][0].get("label").is_none());
 
-    let mut archive = remanent_network::archive::Archive::new();
+    let mut archive = remanent_formats::npz::Archive::new();
     archive.array("x", &[5, 64], images).unwrap();
     archive.array("y", &[5], (0..5).map(|i| i64::from(view.label(i)))).unwrap();
     fs::write(path.join("own.npz"), archive.finish().unwrap()).unwrap();
@@ -390,11 +390,11 @@ fn damage_is_told_and_not_believed() {
         ("empty.safetensors", &[], "cut short"),
         ("newer.safetensors", &newer, "format 9"),
         ("foreign.safetensors", b"\x02\0\0\0\0\0\0\0{}", "not written by remanent"),
-        ("text.safetensors", b"something else altogether", "no safetensors file"),
+        ("text.safetensors", b"something else altogether", "not a safetensors file"),
         ("damaged.rbin", &packed_damaged, "checksum"),
         ("short.rbin", &packed[..packed.len() - 7], "cut short"),
         ("newer.rbin", &packed_newer, "format 9"),
-        ("text.rbin", b"something else altogether", "no packed network"),
+        ("text.rbin", b"something else altogether", "not a packed network"),
     ] {
         fs::write(path.join(name), bytes).unwrap();
         for arguments in [

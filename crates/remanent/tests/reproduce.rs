@@ -1,6 +1,6 @@
 //! `remanent reproduce` as a user meets it.
 
-#[path = "../../remanent-lab/tests/common/browser.rs"]
+#[path = "../../remanent-reproduce/tests/common/browser.rs"]
 mod browser;
 mod common;
 

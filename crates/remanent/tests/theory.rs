@@ -198,7 +198,7 @@ fn bad_input_is_refused_before_anything_is_computed() {
         ("single --alpha 1:2", "from:to:step"),
         ("single --alpha x", "'x' is not a number"),
         ("single --alpha 1 --beta 0", "beta = 0 is out of range"),
-        ("single --alpha 1 --branch best", "possible values: stable, poor, middle, good, all"),
+        ("single --alpha 1 --branch best", "one of stable, poor, middle, good, all"),
         ("chain --alpha 1,1 --r0 1.5", "r0 = 1.5 is out of range: it must be between -1 and 1"),
         ("chain --alpha 1,1,1 --r0 0.5,0.1,0.2", "r0 has 3 values, but 3 tasks need one or 2"),
         ("chain --alpha 1,1 --r0 0.5 --beta 1,2,3", "beta has 3 values, but 2 tasks need one or 2"),
@@ -207,7 +207,7 @@ fn bad_input_is_refused_before_anything_is_computed() {
         ("chain --alpha 1,1 --r0 0.5 --scan alpha3=1", "there are only 2"),
         ("constrained --alpha 2 --q-star 1", "q-star = 1 is out of range"),
         ("constrained --alpha 2 --q-star 0", "q-star = 0 is out of range"),
-        ("constrained --alpha 2,2 --q-star 0.5", "needs --r0"),
+        ("constrained --alpha 2,2 --q-star 0.5", "r0 is missing"),
         ("branches --alpha 3:1", "3:1"),
         ("single --alpha 1 --threads 0", "--threads 0 is out of range"),
     ]

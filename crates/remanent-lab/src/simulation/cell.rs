@@ -4,11 +4,11 @@ use remanent_perceptron::boltzmann::{BoltzmannLearner, Sampling, TaskSamples};
 use remanent_perceptron::gradient::{GradientLearner, Row, Trainer};
 use remanent_perceptron::randomness;
 use remanent_perceptron::world::World;
+use remanent_store::{Cell, Context, Stopped};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::simulation::config::{Learner, Simulation};
-use crate::{Cell, Context, Stopped};
 
 /// A trial of a simulation.
 pub struct Trial<'a> {
@@ -70,7 +70,7 @@ impl Cell for Trial<'_> {
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<TrialRecord, Stopped> {
-        let world = World::draw(&self.simulation.setting, self.trial)?;
+        let world = World::draw(&self.simulation.setting, self.trial).map_err(Stopped::failed)?;
         match &self.simulation.learner {
             Learner::Gradient(learner) => self.train(learner, &world, context),
             Learner::Boltzmann(learner) => self.sample(learner, &world, context),
@@ -88,7 +88,8 @@ impl Trial<'_> {
         let mut trainer = match context.load() {
             Some(progress) => Trainer::resume(learner, world, self.trial, progress),
             None => Trainer::new(learner, world, self.trial),
-        };
+        }
+        .map_err(Stopped::failed)?;
         context.advance(trainer.patterns_seen() as u64);
         while !trainer.is_finished() {
             let before = trainer.patterns_seen();
@@ -118,7 +119,8 @@ impl Trial<'_> {
         let mut sampling = match context.load() {
             Some(progress) => Sampling::resume(learner, world, self.trial, progress),
             None => Sampling::new(learner, world, self.trial),
-        };
+        }
+        .map_err(Stopped::failed)?;
         context.advance(sampling.patterns_seen() as u64);
         while !sampling.is_finished() {
             let before = sampling.patterns_seen();

@@ -10,13 +10,13 @@ use remanent_math::statistics::Summary;
 use remanent_perceptron::observables::generalisation_error;
 use remanent_perceptron::parameters::nth;
 use remanent_theory::chain::{ChainParameters, ChainResult};
-use remanent_theory::parameters::{Choice, ParameterError, Prior};
+use remanent_theory::parameters::{Choice, DomainError, Prior};
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::estimate::Estimate;
 use crate::simulation::config::{Learner, Simulation};
 use crate::simulation::summary::{CaseSummary, SummaryRow};
-use crate::verdict::Estimate;
 
 /// Which theory a number is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -48,7 +48,7 @@ pub struct Comparison {
     pub against: Against,
     /// After which task, from 1.
     pub task: usize,
-    /// `q_d`, `q_0`, `r`, `p`, or `eps.k` for the error on task k.
+    /// `q_d`, `q_0`, `r`, `p`, or `eps_k` for the error on task k.
     pub quantity: String,
     /// The q_⋆ at which the theory was solved, if it is the constrained one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ pub struct TheoryChoice {
 /// Why there is no theory to compare with.
 #[derive(Debug, Error)]
 #[error("the theory cannot be compared: {0}")]
-pub struct CompareError(#[from] ParameterError);
+pub struct CompareError(#[from] DomainError);
 
 /// The most rows of a slow run that are compared one by one.
 const MOST_ROWS: usize = 40;
@@ -134,7 +134,7 @@ fn prior(uniform: bool) -> Prior {
 fn parameters(
     simulation: &Simulation,
     choice: TheoryChoice,
-) -> Result<ChainParameters, ParameterError> {
+) -> Result<ChainParameters, DomainError> {
     let setting = &simulation.setting;
     let n = setting.n as f64;
     let steps = setting.alpha.len() - 1;
@@ -187,7 +187,7 @@ fn at_ends(
                 Against::Ensemble => error_of_mean(&end.p_by_task[task]),
                 Against::Constrained | Against::Chain => *eps,
             };
-            push(format!("eps.{}", task + 1), theory, &eps);
+            push(format!("eps_{}", task + 1), theory, &eps);
         }
     }
     found
@@ -229,7 +229,7 @@ fn along_rise(
         found.push(Comparison {
             against: Against::Constrained,
             task: 1,
-            quantity: "eps.1".into(),
+            quantity: "eps_1".into(),
             q_star: Some(row.q_star),
             theory: eps,
             simulation: row.eps[0],

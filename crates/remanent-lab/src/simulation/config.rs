@@ -1,43 +1,27 @@
-//! A simulation as a configuration states it: keys, the defaults of each
-//! learner, and the checks.
+//! A simulation, read from its options and checked: the defaults of each learner.
 
 use remanent_perceptron::boltzmann::{BoltzmannLearner, Start};
 use remanent_perceptron::gradient::{Batch, GradientLearner, Rise};
 use remanent_perceptron::optimizer::Rule;
 use remanent_perceptron::parameters::{OutOfRange, ParameterError, Setting, within};
 use remanent_perceptron::student::Space;
+use remanent_theory::parameters::Prior;
 use serde_json::{Value, json};
 use thiserror::Error;
 use toml::Table;
 
-use crate::values::{self, ValueError};
+use crate::options::{Options, Words};
+use crate::simulation::options::{GradientOptions, Method, SimulationOptions};
+use crate::values::ValueError;
 
-/// Keys of the problem, and those that all learners have.
-const COMMON_KEYS: [&str; 8] =
-    ["n", "alpha", "r0", "fresh_patterns", "learner", "gamma", "prior", "record_every"];
-/// Keys of learning by gradients.
-const OPTIMISATION_KEYS: [&str; 8] =
-    ["epochs", "space", "field_scale", "optimizer", "lr", "momentum", "weight_decay", "batch"];
-/// Other keys that only gradient learners have.
+/// Options that only gradient learners have, besides [`GradientOptions`].
 const NORM_KEYS: [&str; 2] = ["q_star", "theory_beta"];
-/// Keys that only the sampler has.
+/// Options that only the sampler has.
 const SAMPLER_KEYS: [&str; 5] = ["beta", "chains", "warmup", "sweeps", "start"];
-
-/// All keys of a simulation.
-pub fn keys() -> Vec<&'static str> {
-    [&COMMON_KEYS[..], &OPTIMISATION_KEYS, &NORM_KEYS, &SAMPLER_KEYS].concat()
-}
-
-/// The keys of a study of one task by gradients, and the study's own.
-pub fn study_keys(own: &[&'static str]) -> Vec<&'static str> {
-    [&["n", "alpha", "learner", "prior"][..], &OPTIMISATION_KEYS, own].concat()
-}
 
 /// Raised whenever the same parameters give other numbers than before, so that records of
 /// an earlier program are not taken for those of this one.
 const REVISION: u32 = 1;
-
-const LEARNERS: [&str; 4] = ["sgd", "gd", "slow-sgd", "boltzmann"];
 
 /// Why a configuration is no simulation.
 #[derive(Debug, Error)]
@@ -75,8 +59,8 @@ pub enum Learner {
 /// One case: the problem and the learner.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
-    /// The learner's name.
-    pub name: &'static str,
+    /// The learning algorithm.
+    pub method: Method,
     /// The problem.
     pub setting: Setting,
     /// The learner.
@@ -94,36 +78,37 @@ impl From<OutOfRange> for SettingError {
 impl Simulation {
     /// Reads and checks a case.
     pub fn from_table(table: &Table) -> Result<Self, SettingError> {
-        let name = values::word(table, "learner", &LEARNERS)?.unwrap_or("sgd");
-        refuse_meaningless(table, name)?;
+        let options = SimulationOptions::read(table)?;
+        let method = options.learner;
+        refuse_meaningless(table, method)?;
         let mut setting = Setting {
-            n: values::count(table, "n")?.unwrap_or(1000),
-            alpha: values::numbers(table, "alpha")?.ok_or(SettingError::Missing(
+            n: options.n,
+            alpha: options.alpha.clone().ok_or(SettingError::Missing(
                 "alpha",
                 "state the patterns per weight of each task, e.g. --alpha 2,2",
             ))?,
-            r_0: values::numbers(table, "r0")?.unwrap_or(vec![0.0]),
-            fresh_patterns: values::count(table, "fresh_patterns")?.unwrap_or(0),
+            r_0: options.r0.clone(),
+            fresh_patterns: options.fresh_patterns,
         };
         setting.patterns()?;
         let tasks = setting.alpha.len();
         if tasks == 1 {
-            // One task has no neighbour; what is said about it makes no other run.
+            // One task has no neighbour, so r_0 has no effect.
             setting.r_0 = vec![0.0];
         }
-        let learner = if name == "boltzmann" {
-            let learner = boltzmann(table)?;
+        let learner = if method == Method::Boltzmann {
+            let learner = boltzmann(&options);
             learner.check(tasks)?;
             Learner::Boltzmann(learner)
         } else {
-            let learner = gradient(table, name, tasks)?;
+            let learner = gradient(table, &options, tasks)?;
             learner.check(tasks)?;
             Learner::Gradient(learner)
         };
-        let theory_beta = values::number(table, "theory_beta")?.unwrap_or(20.0);
+        let theory_beta = options.theory_beta;
         let in_range = (0.01..=1000.0).contains(&theory_beta);
         within("theory-beta", theory_beta, in_range, "between 0.01 and 1000")?;
-        Ok(Self { name, setting, learner, theory_beta })
+        Ok(Self { method, setting, learner, theory_beta })
     }
 
     /// The learner of a study of one task by gradients.
@@ -139,7 +124,7 @@ impl Simulation {
             .into()),
             (Learner::Boltzmann(_), _) => Err(SettingError::Meaningless {
                 key: "this study".into(),
-                learner: self.name.into(),
+                learner: self.method.word().into(),
                 cure: "take sgd, gd or slow-sgd",
             }),
         }
@@ -178,7 +163,7 @@ impl Simulation {
             "alpha": self.setting.alpha,
             "r0": self.setting.r_0,
             "fresh_patterns": self.setting.fresh_patterns,
-            "learner": self.name,
+            "learner": self.method.word(),
         });
         let learner = match &self.learner {
             Learner::Gradient(l) => json!({
@@ -216,10 +201,13 @@ impl Simulation {
     }
 }
 
-fn refuse_meaningless(table: &Table, learner: &str) -> Result<(), SettingError> {
-    let (others, cure) = if learner == "boltzmann" {
-        let gradient = [&OPTIMISATION_KEYS[..], &NORM_KEYS].concat();
-        (gradient, "it samples with beta, chains, warmup, sweeps and start")
+fn refuse_meaningless(table: &Table, method: Method) -> Result<(), SettingError> {
+    let (others, cure) = if method == Method::Boltzmann {
+        let gradient = GradientOptions::list().into_iter().map(|info| info.key);
+        (
+            gradient.chain(NORM_KEYS).collect(),
+            "it samples with beta, chains, warmup, sweeps and start",
+        )
     } else {
         (
             SAMPLER_KEYS.to_vec(),
@@ -229,7 +217,8 @@ fn refuse_meaningless(table: &Table, learner: &str) -> Result<(), SettingError> 
     };
     match others.iter().find(|key| table.contains_key(**key)) {
         Some(key) => {
-            Err(SettingError::Meaningless { key: (*key).into(), learner: learner.into(), cure })
+            let learner = method.word().into();
+            Err(SettingError::Meaningless { key: (*key).into(), learner, cure })
         }
         None => Ok(()),
     }
@@ -240,84 +229,78 @@ fn default_interval(total: usize) -> usize {
     total.div_ceil(200).max(1)
 }
 
-fn gradient(table: &Table, name: &str, tasks: usize) -> Result<GradientLearner, SettingError> {
-    let slow = name == "slow-sgd";
-    let space = match values::word(table, "space", &["field", "magnetisation"])? {
-        Some("field") if slow => {
+fn gradient(
+    table: &Table,
+    options: &SimulationOptions,
+    tasks: usize,
+) -> Result<GradientLearner, SettingError> {
+    let given = options.gradient.clone();
+    let is_slow = options.learner == Method::SlowSgd;
+    let space = match given.space {
+        Some(Space::Field) if is_slow => {
             return Err(SettingError::Meaningless {
                 key: "space = field".into(),
-                learner: name.into(),
+                learner: options.learner.word().into(),
                 cure: "slow SGD rescales magnetisations",
             });
         }
-        Some("magnetisation") => Space::Magnetisation,
-        Some(_) => Space::Field,
-        None if slow => Space::Magnetisation,
+        Some(space) => space,
+        None if is_slow => Space::Magnetisation,
         None => Space::Field,
     };
-    let (rule, rate, batch) = match name {
-        "gd" => (Rule::Plain, 0.01, Batch::Full),
-        "slow-sgd" => (Rule::Plain, 0.03, Batch::Size(32)),
+    let (rule, rate, batch) = match options.learner {
+        Method::Gd => (Rule::Plain, 0.01, Batch::Full),
+        Method::SlowSgd => (Rule::Plain, 0.03, Batch::Size(32)),
         _ => (Rule::Momentum, 0.001, Batch::Size(32)),
     };
-    let rule = match values::word(table, "optimizer", &["plain", "momentum", "adam"])? {
-        Some("plain") => Rule::Plain,
-        Some("adam") => Rule::Adam,
-        Some(_) => Rule::Momentum,
+    let rule = match given.optimizer {
+        Some(rule) => rule,
         // Naming a momentum asks for it.
         None if table.contains_key("momentum") => Rule::Momentum,
         None => rule,
     };
-    let rise = match values::numbers(table, "q_star")? {
-        Some(ends) if slow && ends.len() == 2 => Some(Rise { from: ends[0], to: ends[1] }),
-        Some(ends) if slow && ends.len() == 1 => Some(Rise { from: ends[0], to: ends[0] }),
+    let rise = match options.q_star.as_deref() {
+        Some(&[from, to]) if is_slow => Some(Rise { from, to }),
+        Some(&[value]) if is_slow => Some(Rise { from: value, to: value }),
         Some(_) => {
             let value = &table["q_star"];
             let expected = "[from, to], and only for the learner slow-sgd";
             return Err(ValueError::new("q_star", value, expected).into());
         }
-        None => slow.then_some(Rise { from: 0.1, to: 0.98 }),
+        None => is_slow.then_some(Rise { from: 0.1, to: 0.98 }),
     };
     // The traditional algorithms in magnetisation space have no KL term.
     let gamma = if space == Space::Field { 1.0 } else { 0.0 };
-    let epochs = values::counts(table, "epochs")?.unwrap_or(vec![1000]);
+    let epochs = given.epochs.unwrap_or(vec![1000]);
     let total: usize = (0..tasks).map(|t| *epochs.get(t).unwrap_or(&epochs[0])).sum();
     Ok(GradientLearner {
         space,
-        field_scale: values::number(table, "field_scale")?.unwrap_or(1.0),
+        field_scale: given.field_scale,
         rule,
-        learning_rate: values::numbers(table, "lr")?.unwrap_or(vec![rate]),
-        momentum: values::number(table, "momentum")?.unwrap_or(0.9),
-        weight_decay: values::number(table, "weight_decay")?.unwrap_or(0.0),
-        batch: read_batch(table)?.unwrap_or(batch),
-        gamma: values::numbers(table, "gamma")?.unwrap_or(vec![gamma]),
-        uniform_prior: read_prior(table)?,
+        learning_rate: given.lr.unwrap_or(vec![rate]),
+        momentum: given.momentum,
+        weight_decay: given.weight_decay,
+        batch: given.batch.unwrap_or(batch),
+        gamma: options.gamma.clone().unwrap_or(vec![gamma]),
+        uniform_prior: options.prior == Prior::Uniform,
         rise,
         epochs,
-        record_every: values::count(table, "record_every")?.unwrap_or(default_interval(total)),
+        record_every: options.record_every.unwrap_or(default_interval(total)),
     })
 }
 
-fn boltzmann(table: &Table) -> Result<BoltzmannLearner, SettingError> {
-    let (warmup, sweeps) = (
-        values::count(table, "warmup")?.unwrap_or(300),
-        values::count(table, "sweeps")?.unwrap_or(1000),
-    );
-    Ok(BoltzmannLearner {
-        beta: values::numbers(table, "beta")?.unwrap_or(vec![20.0]),
-        gamma: values::numbers(table, "gamma")?.unwrap_or(vec![1.0]),
-        uniform_prior: read_prior(table)?,
-        chains: values::count(table, "chains")?.unwrap_or(2),
+fn boltzmann(options: &SimulationOptions) -> BoltzmannLearner {
+    let SimulationOptions { warmup, sweeps, .. } = *options;
+    BoltzmannLearner {
+        beta: options.beta.clone(),
+        gamma: options.gamma.clone().unwrap_or(vec![1.0]),
+        uniform_prior: options.prior == Prior::Uniform,
+        chains: options.chains,
         warmup,
         sweeps,
-        start: read_start(table)?,
-        record_every: values::count(table, "record_every")?
-            .unwrap_or(default_interval(warmup + sweeps)),
-    })
-}
-
-fn read_prior(table: &Table) -> Result<bool, ValueError> {
-    Ok(values::word(table, "prior", &["none", "uniform"])? == Some("uniform"))
+        start: options.start,
+        record_every: options.record_every.unwrap_or(default_interval(warmup + sweeps)),
+    }
 }
 
 fn prior_text(uniform: bool) -> &'static str {
@@ -332,34 +315,6 @@ fn batch_text(batch: Batch) -> Value {
     }
 }
 
-fn read_batch(table: &Table) -> Result<Option<Batch>, ValueError> {
-    let Some(value) = table.get("batch") else { return Ok(None) };
-    let parsed = match value {
-        toml::Value::Integer(_) | toml::Value::Float(_) => values::as_count(value).map(Batch::Size),
-        toml::Value::String(text) if text == "full" => Some(Batch::Full),
-        toml::Value::String(text) => {
-            text.strip_prefix("M/").and_then(|parts| parts.parse().ok()).map(Batch::Part)
-        }
-        _ => None,
-    };
-    let expected = "a number of patterns, 'full', or 'M/20' for that part of them";
-    parsed.map(Some).ok_or_else(|| ValueError::new("batch", value, expected))
-}
-
-fn read_start(table: &Table) -> Result<Start, ValueError> {
-    match table.get("start") {
-        None => Ok(Start::Random),
-        Some(toml::Value::String(text)) if text == "random" => Ok(Start::Random),
-        Some(toml::Value::Float(m)) => Ok(Start::Teacher(*m)),
-        Some(toml::Value::Integer(m)) => Ok(Start::Teacher(*m as f64)),
-        Some(value) => {
-            let expected =
-                "'random', or the magnetisation towards the teacher, between -1 and 1, e.g. 0.9";
-            Err(ValueError::new("start", value, expected))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -370,9 +325,9 @@ mod tests {
 
     #[test]
     fn every_learner_has_defaults() {
-        for learner in LEARNERS {
+        for learner in Method::WORDS.iter().map(|word| word.name) {
             let found = read(&format!("alpha = [2, 1]\nlearner = '{learner}'")).unwrap();
-            assert_eq!(found.name, learner);
+            assert_eq!(found.method.word(), learner);
             assert_eq!(found.to_json()["learner"], learner);
         }
     }

@@ -245,7 +245,7 @@ fn scores(cases: &[Drawn]) -> Figure {
 
 /// The theory's error on a task after each task, as a marker at the task's end.
 fn mark_theory(panel: &mut Panel, drawn: &Drawn, task: usize, color: usize) {
-    let quantity = format!("eps.{}", task + 1);
+    let quantity = format!("eps_{}", task + 1);
     let (mut x, mut y) = (Vec::new(), Vec::new());
     for c in drawn.comparison.iter().filter(|c| {
         c.quantity == quantity && matches!(c.against, Against::Ensemble | Against::Constrained)
@@ -319,7 +319,7 @@ fn over_coordinate(cases: &[Drawn], key: &str) -> Figure {
             let eps = |end: &TaskEnd| end.eps.get(task).copied();
             let text = if name.is_empty() { "simulation" } else { name };
             let series = Series { members, key, color, text };
-            series.draw(&mut panel, &eps, &format!("eps.{}", task + 1));
+            series.draw(&mut panel, &eps, &format!("eps_{}", task + 1));
         }
         panels.push(panel);
     }

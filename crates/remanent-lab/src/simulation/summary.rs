@@ -195,7 +195,7 @@ impl<'a> Moment<'a> {
         let q_com = self.q_com();
         let means = |list: Vec<Summary>| list.iter().map(|s| s.mean).collect();
         Some(SummaryRow {
-            epoch: self.0[0].epoch,
+            epoch: self.0[0].time,
             task,
             eps: eps.iter().map(|s| s.mean).collect(),
             eps_se: eps.iter().map(|s| s.standard_error).collect(),
@@ -224,7 +224,7 @@ impl<'a> Moment<'a> {
         let task = self.0[0].task;
         Some(TaskEnd {
             task,
-            epoch: self.0[0].epoch,
+            epoch: self.0[0].time,
             eps: self.eps()?,
             eps_fresh: self.eps_fresh(),
             q_star: self.of(|r| r.q_star)?,

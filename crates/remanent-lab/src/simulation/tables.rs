@@ -111,7 +111,7 @@ pub fn end_table(cases: &[Named]) -> Table {
     let tasks = tasks(cases);
     let names = ["after task".to_owned(), "epoch".to_owned(), "trials".to_owned()]
         .into_iter()
-        .chain((1..=tasks).map(|t| format!("eps.{t}")))
+        .chain((1..=tasks).map(|t| format!("eps_{t}")))
         .chain(["q_star", "r", "p", "q_com"].map(str::to_owned));
     let mut table = Table::new(headers(cases.len(), names));
     for (name, summary) in cases {

@@ -1,17 +1,20 @@
 //! The cell that answers a question.
 
 use rayon::prelude::*;
+use remanent_store::{Cell, Context, Stopped};
 use remanent_theory::branches::branches;
-use remanent_theory::parameters::{Choice, ParameterError, Prior};
+use remanent_theory::parameters::{Choice, DomainError, Prior};
 use remanent_theory::phase::phase_diagram;
-use remanent_theory::scan::scan;
+use remanent_theory::scan::{ScanPoint, cases};
 use remanent_theory::single::SingleTask;
+use remanent_theory::solution::Solution;
 use remanent_theory::tune::tune;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::query::Ask;
-use super::{Answer, ChainPoint, Point, Query};
-use crate::{Cell, Context, Stopped};
+use super::{Answer, Constrained, Query};
 
 /// A question as a cell.
 #[derive(Clone, Copy, Debug)]
@@ -40,60 +43,81 @@ impl Cell for QueryCell<'_> {
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<Answer, Stopped> {
-        match &self.query.0 {
-            Ask::MonteCarlo(study) => study.run(context).map(Answer::MonteCarlo),
-            // Everything was checked when it was read, so this does not fail.
-            ask => answer(ask, context).map_err(Stopped::Failed),
-        }
+        // Everything was checked when it was read, so no question fails.
+        let failed = |error: DomainError| Stopped::failed(error);
+        Ok(match &self.query.0 {
+            Ask::Single { alpha, beta, prior, choice } => {
+                let curves = piecewise(context, beta, 1, |beta| {
+                    single(*beta, alpha, *prior, *choice).map_err(failed)
+                })?;
+                Answer::Single(curves.into_iter().flatten().collect())
+            }
+            Ask::Constrained { alpha, beta, q_star, prior, choice } => {
+                let places: Vec<(f64, f64)> =
+                    beta.iter().flat_map(|b| q_star.iter().map(|q| (*b, *q))).collect();
+                let at = |&(beta, q_star): &(f64, f64)| {
+                    let task = SingleTask::new(beta)?.with_prior(*prior).with_q_star(q_star)?;
+                    Ok(Constrained { q_star, solution: task.solve(*alpha, *choice)? })
+                };
+                let solve = |place: &(f64, f64)| at(place).map_err(failed);
+                Answer::Constrained(piecewise(context, &places, PIECE, solve)?)
+            }
+            Ask::Chain { parameters, axes } => {
+                let cases = cases(parameters, axes).map_err(Stopped::failed)?;
+                Answer::Chain(piecewise(context, &cases, PIECE, |(at, chain)| {
+                    Ok(ScanPoint { at: at.clone(), chain: chain.solve() })
+                })?)
+            }
+            Ask::Branches { beta, low, high, prior } => {
+                let task = SingleTask::new(*beta).map_err(failed)?.with_prior(*prior);
+                let found = branches(&task, *low, *high).map_err(failed)?;
+                context.advance(1);
+                Answer::Branches(Box::new(found))
+            }
+            Ask::PhaseDiagram { beta, prior } => {
+                let done = || context.advance(1);
+                Answer::PhaseDiagram(phase_diagram(beta, *prior, &done).map_err(failed)?)
+            }
+            Ask::Tune { parameters, gamma, objective } => {
+                // How many γ are tried between those of the grid is not known before.
+                let tuned = tune(parameters, gamma, *objective, &|| ()).map_err(failed)?;
+                context.advance(1);
+                Answer::Tune(tuned)
+            }
+            Ask::MonteCarlo(study) => Answer::MonteCarlo(study.run(context)?),
+        })
     }
 }
 
-fn answer(ask: &Ask, context: &Context<'_>) -> Result<Answer, String> {
-    let text = |error: ParameterError| error.to_string();
-    let done = || context.advance(1);
-    Ok(match ask {
-        Ask::Single { alpha, beta, prior, choice } => {
-            let mut points = Vec::new();
-            for beta in beta {
-                points.extend(single(*beta, alpha, *prior, *choice).map_err(text)?);
-                done();
-            }
-            Answer::Single(points)
+/// Points between two looks at the clock.
+const PIECE: usize = 64;
+
+/// Solves the points of a list in parallel, a piece at a time, and saves a checkpoint after a piece when
+/// one is due.
+fn piecewise<P: Sync, T>(
+    context: &mut Context<'_>,
+    points: &[P],
+    piece: usize,
+    solve: impl Fn(&P) -> Result<T, Stopped> + Sync,
+) -> Result<Vec<T>, Stopped>
+where
+    T: Send + Serialize + DeserializeOwned,
+{
+    let mut solved: Vec<T> = context.load().unwrap_or_default();
+    context.advance(solved.len() as u64);
+    for piece in points[solved.len().min(points.len())..].chunks(piece) {
+        if context.due() {
+            context.save(&solved)?;
         }
-        Ask::Constrained { alpha, beta, q_star, prior, choice } => {
-            let at = |(beta, q_star): (f64, f64)| {
-                let task = SingleTask::new(beta)?.with_prior(*prior).with_q_star(q_star)?;
-                let point = Point::at_q_star(&task.solve(*alpha, *choice)?, q_star);
-                done();
-                Ok(point)
-            };
-            let places: Vec<(f64, f64)> =
-                beta.iter().flat_map(|b| q_star.iter().map(|q| (*b, *q))).collect();
-            let points = places.into_par_iter().map(at).collect::<Result<_, _>>();
-            Answer::Constrained(points.map_err(text)?)
-        }
-        Ask::Chain { parameters, axes } => {
-            let points = scan(parameters, axes, &done).map_err(|error| error.to_string())?;
-            Answer::Chain(points.iter().map(ChainPoint::from).collect())
-        }
-        Ask::Branches { beta, low, high, prior } => {
-            let task = SingleTask::new(*beta).map_err(text)?.with_prior(*prior);
-            let found = branches(&task, *low, *high).map_err(text)?;
-            done();
-            Answer::Branches(Box::new((&found).into()))
-        }
-        Ask::PhaseDiagram { beta, prior } => {
-            let task = SingleTask::new(beta[0]).map_err(text)?.with_prior(*prior);
-            Answer::PhaseDiagram((&phase_diagram(&task, beta, &done).map_err(text)?).into())
-        }
-        Ask::Tune { parameters, gamma, objective } => {
-            // How many γ are tried between the grid's is not known before.
-            let tuned = tune(parameters, gamma, *objective, &|| ()).map_err(text)?;
-            done();
-            Answer::Tune((&tuned).into())
-        }
-        Ask::MonteCarlo(_) => return Err("a study by Monte Carlo runs by itself".into()),
-    })
+        let advance = &*context;
+        let answers = piece.par_iter().map(|point| {
+            let answer = solve(point);
+            advance.advance(1);
+            answer
+        });
+        solved.extend(answers.collect::<Result<Vec<T>, Stopped>>()?);
+    }
+    Ok(solved)
 }
 
 fn single(
@@ -101,24 +125,28 @@ fn single(
     alpha: &[f64],
     prior: Prior,
     choice: Option<Choice>,
-) -> Result<Vec<Point>, ParameterError> {
+) -> Result<Vec<Solution>, DomainError> {
     let task = SingleTask::new(beta)?.with_prior(prior);
-    let solutions = match choice {
-        Some(choice) => task.scan(alpha, choice)?,
-        None => task.scan_all(alpha)?.into_iter().flatten().collect(),
-    };
-    Ok(solutions.iter().map(Point::from).collect())
+    match choice {
+        Some(choice) => task.scan(alpha, choice),
+        None => Ok(task.scan_all(alpha)?.into_iter().flatten().collect()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use remanent_theory::curve::Branch::{Good, Middle, Only, Poor};
+    use remanent_theory::solution::Termination;
+
     use super::*;
 
     fn ask(text: &str) -> Answer {
         let query = Query::from_table(&text.parse().unwrap()).unwrap();
         let answer = QueryCell { query: &query }.run(&mut Context::detached()).unwrap();
         let text = serde_json::to_string(&answer).unwrap();
-        assert_eq!(serde_json::from_str::<Answer>(&text).unwrap(), answer, "{text}");
+        let read: Answer = serde_json::from_str(&text).unwrap();
+        // NaN is not equal to itself: answers are compared as text.
+        assert_eq!(serde_json::to_string(&read).unwrap(), text);
         answer
     }
 
@@ -126,14 +154,14 @@ mod tests {
     fn all_solutions_of_one_task() {
         let answer = ask("ask = 'single'\nalpha = [1.0, 1.7]\nbeta = [10, 20]\nbranch = 'all'");
         let points = answer.as_single().unwrap();
-        let found: Vec<_> = points.iter().map(|p| (p.beta, p.alpha, p.branch.as_str())).collect();
-        assert_eq!(found[..2], [(10.0, 1.0, "only"), (10.0, 1.7, "only")]);
+        let found: Vec<_> = points.iter().map(|p| (p.beta, p.alpha, p.branch)).collect();
+        assert_eq!(found[..2], [(10.0, 1.0, Only), (10.0, 1.7, Only)]);
         assert_eq!(
             found[2..],
-            [(20.0, 1.0, "poor"), (20.0, 1.7, "poor"), (20.0, 1.7, "middle"), (20.0, 1.7, "good")]
+            [(20.0, 1.0, Poor), (20.0, 1.7, Poor), (20.0, 1.7, Middle), (20.0, 1.7, Good)]
         );
-        assert!((points[2].q_d.unwrap() - 0.911_750_615_6).abs() < 1e-9);
-        assert!(points[2].q_star.is_none() && points[2].termination == "converged");
+        assert!((points[2].q_d - 0.911_750_615_6).abs() < 1e-9);
+        assert!(points[2].is_converged() && points[2].quadrature_error < 1e-8);
         assert!(answer.as_constrained().is_none() && answer.as_tune().is_none());
     }
 
@@ -141,7 +169,7 @@ mod tests {
     fn a_branch_that_does_not_exist_is_a_row_without_numbers() {
         let answer = ask("ask = 'single'\nalpha = 1.0\nbranch = 'middle'");
         let point = &answer.as_single().unwrap()[0];
-        assert_eq!((point.eps, point.termination.as_str()), (None, "no_solution"));
+        assert!(point.eps.is_nan() && point.termination == Termination::NoSolution);
     }
 
     #[test]
@@ -149,8 +177,8 @@ mod tests {
         let answer = ask("ask = 'constrained'\nalpha = 2\nbeta = [5, 20]\nq_star = [0.3, 0.6]");
         let points = answer.as_constrained().unwrap();
         assert_eq!(points.len(), 4);
-        assert_eq!((points[1].beta, points[1].q_star), (5.0, Some(0.6)));
-        assert!((points[1].q_d.unwrap() - 0.6).abs() < 1e-12);
+        assert_eq!((points[1].solution.beta, points[1].q_star), (5.0, 0.6));
+        assert!((points[1].solution.q_d - 0.6).abs() < 1e-12);
     }
 
     #[test]
@@ -159,15 +187,15 @@ mod tests {
              scan = {'alpha.2' = [1, 2], r0 = [-0.5, 0.5]}");
         let points = answer.as_chain().unwrap();
         assert_eq!(points.len(), 4);
-        assert_eq!((points[1].scanned["alpha.2"], points[1].scanned["r0"]), (1.0, 0.5));
-        let last = points[3].tasks.last().unwrap();
+        assert_eq!((points[1].scanned("alpha.2"), points[1].scanned("r0")), (Some(1.0), Some(0.5)));
+        let last = points[3].chain.tasks.last().unwrap();
         assert_eq!((last.task, last.eps_by_task.len()), (2, 2));
-        assert!(last.potential.is_some() && last.termination == "converged");
+        assert!(last.potential.is_finite() && last.solution.is_converged());
 
         let alone = ask("ask = 'chain'\nalpha = [2, 2]\nr0 = 0.5\ngamma = 0.1");
         let alone = alone.as_chain().unwrap();
-        assert_eq!(alone[0].tasks, points[3].tasks);
-        assert!(alone[0].scanned.is_empty());
+        assert_eq!(alone[0].chain, points[3].chain);
+        assert!(alone[0].at.is_empty());
     }
 
     #[test]
@@ -175,7 +203,7 @@ mod tests {
         let answer = ask("ask = 'branches'\nalpha = [1.4, 2.0]");
         let found = answer.as_branches().unwrap();
         assert_eq!(found.folds.len(), 2);
-        assert!((found.folds[0].alpha - 1.499).abs() < 1e-3 && found.folds[0].ends == "good");
+        assert!((found.folds[0].alpha - 1.499).abs() < 1e-3 && found.folds[0].ends == Good);
         let crossing = found.crossing.as_ref().unwrap();
         assert!(crossing.poor.eps > crossing.good.eps && !crossing.replica_symmetry_holds);
         assert!(!found.replicon_zeros.is_empty() && found.corner.is_none());
@@ -198,8 +226,8 @@ mod tests {
         );
         let tuned = answer.as_tune().unwrap();
         assert!(tuned.curve.len() >= 5 && tuned.eps_by_task.len() == 2);
-        let smallest = tuned.curve.iter().filter_map(|p| p.objective).fold(1.0, f64::min);
-        assert_eq!(tuned.objective, Some(smallest));
+        let smallest = tuned.curve.iter().map(|p| p.objective).fold(1.0, f64::min);
+        assert_eq!(tuned.objective, smallest);
     }
 
     #[test]

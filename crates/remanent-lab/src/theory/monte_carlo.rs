@@ -45,11 +45,13 @@ use remanent_math::normal;
 use remanent_math::philox::Stream;
 use remanent_math::range::within;
 use remanent_math::statistics::Summary;
-use remanent_theory::anchor::flips;
+use remanent_store::{Context, Stopped};
 use remanent_theory::energy::energy;
 use remanent_theory::fields::{Fields, site_averages};
-use remanent_theory::overlaps::{Conjugates, Overlaps, Resolution};
-use remanent_theory::parameters::{Choice, ParameterError, check_alpha, check_beta};
+use remanent_theory::overlaps::{Conjugates, Overlaps};
+use remanent_theory::parameters::{Choice, DomainError, check_alpha, check_beta};
+use remanent_theory::posterior::flips;
+use remanent_theory::resolution::Resolution;
 use remanent_theory::single::SingleTask;
 use remanent_theory::site::Site;
 use remanent_theory::solution::generalisation_error;
@@ -58,24 +60,60 @@ use serde_json::{Value, json};
 use toml::Table;
 
 use super::QueryError;
-use crate::values;
-use crate::{Context, Stopped};
+use crate::options::Options;
+use crate::{options, words};
 
-/// The keys of the study.
-pub(super) const KEYS: [&str; 9] =
-    ["ask", "alpha", "beta", "draws", "outer", "repeats", "seed", "inner", "settle"];
+/// Where the draws of σ come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inner {
+    /// All z share them.
+    Shared,
+    /// They are drawn anew for each z.
+    Fresh,
+}
+
+words! {
+    Inner {
+        "shared" => Shared, "all z share the draws of sigma, as published";
+        "fresh" => Fresh, "sigma is drawn anew for each z";
+    }
+}
+
+options! {
+    /// Options of the study.
+    pub struct MonteCarloOptions {
+        "Question" {
+            /// Patterns per weight
+            alpha: f64 = 1.0,
+            /// Inverse temperature
+            beta: f64 = 20.0,
+            /// Inner draws, of sigma
+            draws: Vec<usize> = vec![200, 2000, 20_000],
+            /// Outer draws, of z
+            outer: usize = 500,
+            /// Repetitions
+            repeats: usize = 20,
+            /// Seed
+            seed: usize = 1,
+            /// Where the inner draws come from
+            inner: Inner = Inner::Shared,
+            /// Also iterate the equations with the estimator
+            settle: bool = false,
+        }
+    }
+}
 
 /// The draws of z; the trial is the repetition.
 const OUTER: u32 = 301;
 /// The draws of σ; the step is the number of z, or 0 if all z share them.
 const INNER: u32 = 302;
-/// The same two for the iteration, whose turns are the trials.
-const OUTER_OF_TURN: u32 = 303;
-const INNER_OF_TURN: u32 = 304;
+/// The same two for the iteration, whose steps are the trials.
+const OUTER_OF_ITERATION: u32 = 303;
+const INNER_OF_ITERATION: u32 = 304;
 
-/// Turns of the iteration; the first half is forgotten.
-const TURNS: usize = 80;
-/// The part of the way to the new estimate that a turn goes. Small, so that the iteration
+/// Steps of the iteration; the first half is forgotten.
+const ITERATIONS: usize = 80;
+/// The part of the way to the new estimate that an iteration goes. Small, so that the iteration
 /// averages over many estimates.
 const DAMPING: f64 = 0.2;
 
@@ -167,24 +205,20 @@ pub struct Settled {
 
 impl Study {
     pub(super) fn from_table(table: &Table) -> Result<Self, QueryError> {
-        let flag = |key: &str| match table.get(key) {
-            None => Ok(false),
-            Some(toml::Value::Boolean(flag)) => Ok(*flag),
-            Some(value) => Err(values::ValueError::new(key, value, "true or false")),
-        };
+        let options = MonteCarloOptions::read(table)?;
         let study = Self {
-            alpha: check_alpha(values::number(table, "alpha")?.unwrap_or(1.0))?,
-            beta: check_beta(values::number(table, "beta")?.unwrap_or(20.0))?,
-            draws: values::counts(table, "draws")?.unwrap_or(vec![200, 2000, 20_000]),
-            outer: values::count(table, "outer")?.unwrap_or(500),
-            repeats: values::count(table, "repeats")?.unwrap_or(20),
-            seed: values::count(table, "seed")?.unwrap_or(1) as u64,
-            fresh: values::word(table, "inner", &["shared", "fresh"])? == Some("fresh"),
-            settle: flag("settle")?,
+            alpha: check_alpha(options.alpha)?,
+            beta: check_beta(options.beta)?,
+            draws: options.draws,
+            outer: options.outer,
+            repeats: options.repeats,
+            seed: options.seed as u64,
+            fresh: options.inner == Inner::Fresh,
+            settle: options.settle,
         };
         let count = |name, count: usize, most: usize, range| {
             let ok = (1..=most).contains(&count);
-            within(name, count as f64, ok, range).map_err(ParameterError::from)
+            within(name, count as f64, ok, range).map_err(DomainError::from)
         };
         for draws in &study.draws {
             count("draws", *draws, 10_000_000, "between 1 and 10000000")?;
@@ -209,10 +243,10 @@ impl Study {
         })
     }
 
-    /// Estimates, and iterations for as much as their turns cost.
+    /// Estimates, and iterations for as much as their steps cost.
     pub(super) fn work(&self) -> u64 {
-        let turns = if self.settle { TURNS } else { 0 };
-        (self.draws.len() * (self.repeats + turns)) as u64
+        let steps = if self.settle { ITERATIONS } else { 0 };
+        (self.draws.len() * (self.repeats + steps)) as u64
     }
 
     pub(super) fn run(&self, context: &mut Context<'_>) -> Result<MonteCarlo, Stopped> {
@@ -233,7 +267,7 @@ impl Study {
     }
 
     fn exact(&self) -> Result<(Exact, Overlaps), Stopped> {
-        let failed = |error: ParameterError| Stopped::Failed(error.to_string());
+        let failed = |error: DomainError| Stopped::Failed(error.to_string());
         let task = SingleTask::new(self.beta).map_err(failed)?;
         let s = task.solve(self.alpha, Choice::Stable).map_err(failed)?;
         if !s.is_converged() {
@@ -328,7 +362,7 @@ impl Study {
     ) -> Result<Option<Settled>, Stopped> {
         let mut now = exact.values;
         let (mut overlap_sums, mut conjugate_sums) = ([0.0; 3], [0.0; 3]);
-        for turn in 0..TURNS {
+        for iteration in 0..ITERATIONS {
             if context.interrupted() {
                 return Err(Stopped::Interrupted);
             }
@@ -341,18 +375,23 @@ impl Study {
             if !overlaps.are_possible() {
                 return Ok(None);
             }
-            if turn >= TURNS / 2 {
+            if iteration >= ITERATIONS / 2 {
                 let found = [overlaps.q_0(), overlaps.r, overlaps.q_d()];
                 overlap_sums.iter_mut().zip(found).for_each(|(sum, x)| *sum += x);
                 let found = [now.q_0_hat, now.r_hat, now.q_d_hat];
                 conjugate_sums.iter_mut().zip(found).for_each(|(sum, x)| *sum += x);
             }
-            let next = self.estimate(&overlaps, draws, [OUTER_OF_TURN, INNER_OF_TURN], turn as u32);
+            let next = self.estimate(
+                &overlaps,
+                draws,
+                [OUTER_OF_ITERATION, INNER_OF_ITERATION],
+                iteration as u32,
+            );
             now.q_0_hat += DAMPING * (next.q_0_hat - now.q_0_hat);
             now.r_hat += DAMPING * (next.r_hat - now.r_hat);
             now.q_d_hat += DAMPING * (next.q_d_hat - now.q_d_hat);
         }
-        let kept = (TURNS - TURNS / 2) as f64;
+        let kept = (ITERATIONS - ITERATIONS / 2) as f64;
         let [q_0, r, q_d] = overlap_sums.map(|sum| sum / kept);
         let [q_0_hat, r_hat, q_d_hat] = conjugate_sums.map(|sum| sum / kept);
         let (site, fields) = site_of(&Estimate { q_0_hat, r_hat, q_d_hat, g_e: 0.0 });

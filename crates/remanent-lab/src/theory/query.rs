@@ -1,45 +1,36 @@
-//! A question to the theory as a configuration states it: its keys, their defaults, and the
-//! checks, so that a question that makes no sense is refused before anything is computed.
+//! A question to the theory, read from its options and checked, so that a question that makes no sense
+//! is refused before anything is computed.
 
 use remanent_theory::chain::ChainParameters;
 use remanent_theory::parameters::{
-    Choice, ParameterError, Prior, check_alpha, check_beta, check_gamma, check_q_star,
+    Choice, DomainError, Prior, check_alpha, check_beta, check_gamma, check_q_star,
 };
 use remanent_theory::scan::{ScanAxis, ScanError, cases};
-use remanent_theory::tune::Objective;
+use remanent_theory::tune::{Objective, usual_gammas};
 use serde_json::{Value, json};
 use thiserror::Error;
 use toml::{Table, Value as Setting};
 
-use super::monte_carlo::{self, Study};
+use super::monte_carlo::Study;
+use super::options::{
+    BranchesOptions, ChainOptions, ConstrainedOptions, PhaseDiagramOptions, Question,
+    QuestionOptions, SingleOptions, TasksOptions, TuneOptions,
+};
 use crate::config::{ConfigError, check_keys};
-use crate::lists::Interval;
+use crate::lists::{self, TooManyCases};
+use crate::options::{Options, Words};
 use crate::values::{self, ValueError};
 
 /// Raised whenever the same question gets another answer than before, so that records of an
 /// earlier program are not taken for those of this one.
 const REVISION: u32 = 2;
 
-/// What can be asked.
-pub const ASKS: [&str; 7] =
-    ["single", "constrained", "chain", "branches", "phase-diagram", "tune", "monte-carlo"];
-
-/// The keys of a question; none if there is no such question.
-pub fn keys(ask: &str) -> Option<&'static [&'static str]> {
-    Some(match ask {
-        "single" => &["ask", "alpha", "beta", "prior", "branch"],
-        "constrained" => &["ask", "alpha", "beta", "q_star", "prior", "branch"],
-        "chain" => &["ask", "alpha", "beta", "r0", "gamma", "prior", "q_star", "branch", "scan"],
-        "branches" => &["ask", "alpha", "beta", "prior"],
-        "phase-diagram" => &["ask", "beta", "prior"],
-        "tune" => &["ask", "alpha", "beta", "r0", "gamma", "objective", "prior", "branch"],
-        "monte-carlo" => &monte_carlo::KEYS,
-        _ => return None,
-    })
-}
+/// The longest chain: the errors on every task after every task are kept.
+const MOST_TASKS: usize = 100;
 
 /// Why a configuration is no question.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum QueryError {
     /// A key that the question does not have.
     #[error(transparent)]
@@ -49,13 +40,19 @@ pub enum QueryError {
     Value(#[from] ValueError),
     /// A number out of range, or a list of the wrong length.
     #[error(transparent)]
-    Parameter(#[from] ParameterError),
+    Parameter(#[from] DomainError),
     /// A scan that makes no sense.
     #[error(transparent)]
     Scan(#[from] ScanError),
+    /// More points than one command computes.
+    #[error(transparent)]
+    TooMany(#[from] TooManyCases),
     /// A key that is needed.
     #[error("{0} is missing; {1}")]
     Missing(&'static str, &'static str),
+    /// Something else that makes no sense.
+    #[error("{0}")]
+    Other(String),
 }
 
 /// A checked question.
@@ -77,19 +74,25 @@ pub(super) enum Ask {
 impl Query {
     /// Reads and checks a question.
     pub fn from_table(table: &Table) -> Result<Self, QueryError> {
-        let ask = values::word(table, "ask", &ASKS)?.ok_or(QueryError::Missing(
+        let ask = QuestionOptions::read(table)?.ask.ok_or(QueryError::Missing(
             "ask",
             "state what is asked of the theory, e.g. ask = \"single\"",
         ))?;
-        check_keys(table, keys(ask).unwrap_or(&["ask"]), &format!("the question '{ask}'"))?;
+        let options = ask.options();
+        let mut known: Vec<&str> = options.iter().map(|info| info.key).collect();
+        known.push("ask");
+        if ask == Question::Chain {
+            known.push("scan");
+        }
+        check_keys(table, &known, &format!("the question '{}'", ask.word()))?;
         Ok(Self(match ask {
-            "single" => single(table)?,
-            "constrained" => constrained(table)?,
-            "chain" => chain(table)?,
-            "branches" => branches(table)?,
-            "phase-diagram" => phase_diagram(table)?,
-            "tune" => tune(table)?,
-            _ => Ask::MonteCarlo(Study::from_table(table)?),
+            Question::Single => single(SingleOptions::read(table)?)?,
+            Question::Constrained => constrained(ConstrainedOptions::read(table)?)?,
+            Question::Chain => chain(ChainOptions::read(table)?, table.get("scan"))?,
+            Question::Branches => branches(BranchesOptions::read(table)?)?,
+            Question::PhaseDiagram => phase_diagram(PhaseDiagramOptions::read(table)?)?,
+            Question::Tune => tune(TuneOptions::read(table)?)?,
+            Question::MonteCarlo => Ask::MonteCarlo(Study::from_table(table)?),
         }))
     }
 
@@ -100,16 +103,16 @@ impl Query {
                 "ask": "single",
                 "alpha": alpha,
                 "beta": beta,
-                "prior": prior_name(*prior),
-                "branch": choice.map_or("all", choice_name),
+                "prior": prior.word(),
+                "branch": choice.map_or("all", Choice::word),
             }),
             Ask::Constrained { alpha, beta, q_star, prior, choice } => json!({
                 "ask": "constrained",
                 "alpha": alpha,
                 "beta": beta,
                 "q_star": q_star,
-                "prior": prior_name(*prior),
-                "branch": choice_name(*choice),
+                "prior": prior.word(),
+                "branch": choice.word(),
             }),
             Ask::Chain { parameters, axes } => {
                 let scan: Vec<_> = axes.iter().map(|a| json!([a.name, a.values])).collect();
@@ -123,12 +126,12 @@ impl Query {
                 "ask": "branches",
                 "beta": beta,
                 "alpha": [low, high],
-                "prior": prior_name(*prior),
+                "prior": prior.word(),
             }),
             Ask::PhaseDiagram { beta, prior } => json!({
                 "ask": "phase-diagram",
                 "beta": beta,
-                "prior": prior_name(*prior),
+                "prior": prior.word(),
             }),
             Ask::Tune { parameters, gamma, objective } => {
                 let mut value = chain_json(parameters, "tune");
@@ -144,209 +147,171 @@ impl Query {
 }
 
 fn chain_json(parameters: &ChainParameters, ask: &str) -> Value {
-    let branch: Vec<_> = parameters.choice.iter().map(|c| choice_name(*c)).collect();
+    let branch: Vec<_> = parameters.choice.iter().map(|choice| choice.word()).collect();
     json!({
         "ask": ask,
         "alpha": parameters.alpha,
         "beta": parameters.beta,
         "r0": parameters.r_0,
-        "prior": prior_name(parameters.prior),
+        "prior": parameters.prior.word(),
         "branch": branch,
     })
 }
 
-fn single(table: &Table) -> Result<Ask, QueryError> {
-    let choice = match values::word(table, "branch", &["stable", "all", "poor", "middle", "good"])?
-    {
-        Some("all") => None,
-        other => Some(other.map_or(Choice::Stable, choice_named)),
-    };
-    let alpha = every(alphas(table)?, check_alpha)?;
-    Ok(Ask::Single { alpha, beta: betas(table, "20")?, prior: prior(table)?, choice })
+fn single(options: SingleOptions) -> Result<Ask, QueryError> {
+    let alpha = every(options.alpha.ok_or(NO_ALPHA)?, check_alpha)?;
+    let beta = every(options.beta, check_beta)?;
+    points(&[("alpha", alpha.len()), ("beta", beta.len())])?;
+    Ok(Ask::Single { alpha, beta, prior: options.prior, choice: options.branch.choice() })
 }
 
-fn constrained(table: &Table) -> Result<Ask, QueryError> {
-    let missing = QueryError::Missing("q_star", "state the self-overlaps, e.g. \"0.1:0.98:0.02\"");
-    Ok(Ask::Constrained {
-        alpha: check_alpha(values::number(table, "alpha")?.ok_or(NO_ALPHA)?)?,
-        beta: betas(table, "20")?,
-        q_star: every(values::list(table, "q_star")?.ok_or(missing)?, check_q_star)?,
-        prior: prior(table)?,
-        choice: values::word(table, "branch", &CHOICES)?.map_or(Choice::Stable, choice_named),
-    })
+/// Refuses more points than one command computes.
+fn points(sizes: &[(&str, usize)]) -> Result<(), TooManyCases> {
+    let sizes = sizes.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect();
+    lists::combinations("points", sizes).map(drop)
 }
 
-fn chain(table: &Table) -> Result<Ask, QueryError> {
+/// One task, or a chain if there are several values of α.
+fn constrained(options: ConstrainedOptions) -> Result<Ask, QueryError> {
+    let q_star = options
+        .q_star
+        .ok_or(QueryError::Missing("q_star", "state the self-overlaps, e.g. \"0.1:0.98:0.02\""))?;
+    let tasks = options.tasks;
+    let alpha = tasks.alpha.clone().ok_or(NO_ALPHA)?;
+    if let &[alpha] = &alpha[..] {
+        let &[choice] = &tasks.branch[..] else {
+            return Err(QueryError::Other("one alpha takes one branch".into()));
+        };
+        if tasks.r0.is_some() || options.gamma.is_some() {
+            let text = "r0 and gamma belong to a chain: give two or more values of alpha";
+            return Err(QueryError::Other(text.into()));
+        }
+        return Ok(Ask::Constrained {
+            alpha: check_alpha(alpha)?,
+            beta: every(tasks.beta, check_beta)?,
+            q_star: every(q_star, check_q_star)?,
+            prior: tasks.prior,
+            choice,
+        });
+    }
+    let gamma = options.gamma.unwrap_or(vec![1.0]);
+    let parameters = ChainParameters { gamma, q_star, ..chain_parameters(tasks)? };
+    cases(&parameters, &[])?;
+    Ok(Ask::Chain { parameters, axes: Vec::new() })
+}
+
+fn chain(options: ChainOptions, scan: Option<&Setting>) -> Result<Ask, QueryError> {
     let parameters = ChainParameters {
-        gamma: values::list(table, "gamma")?.unwrap_or(vec![1.0]),
-        q_star: values::list(table, "q_star")?.unwrap_or_default(),
-        ..chain_parameters(table)?
+        gamma: options.gamma,
+        q_star: options.q_star.unwrap_or_default(),
+        ..chain_parameters(options.tasks)?
     };
-    let axes = axes(table)?;
+    let axes = axes(scan)?;
+    let sizes: Vec<_> = axes.iter().map(|axis| (axis.name.as_str(), axis.values.len())).collect();
+    points(&sizes)?;
     cases(&parameters, &axes)?;
     Ok(Ask::Chain { parameters, axes })
 }
 
-/// The axes of a scan, sorted by name. `"alpha.2"` is the α of the second task; without the
-/// quotes it is a table in TOML, and means the same.
-fn axes(table: &Table) -> Result<Vec<ScanAxis>, QueryError> {
-    let Some(value) = table.get("scan") else { return Ok(vec![]) };
-    let Setting::Table(scan) = value else {
-        let expected = "a table of lists, e.g. { \"alpha.2\" = \"0.1:4:0.05\" }";
-        return Err(ValueError::new("scan", value, expected).into());
-    };
-    let mut axes = Vec::new();
-    let mut add = |name: &str, value: &Setting| -> Result<(), QueryError> {
+/// The axes of a scan: a table, or a list of pairs if their order matters. `"alpha.2"` is the α of the
+/// second task; without the quotes it is a table in TOML, and means the same.
+fn axes(scan: Option<&Setting>) -> Result<Vec<ScanAxis>, QueryError> {
+    let axis = |name: &str, value: &Setting| -> Result<ScanAxis, QueryError> {
         let values = values::as_list(name, value)?;
         let axis = ScanAxis::new(&name.replace('.', "_"), values);
         // Named as the user did, in the axis and in the error.
         let axis = axis.map_err(|_| ScanError::UnknownName(name.to_owned()))?;
-        axes.push(ScanAxis { name: name.to_owned(), ..axis });
-        Ok(())
+        Ok(ScanAxis { name: name.to_owned(), ..axis })
     };
-    for (name, value) in scan {
-        match value {
-            Setting::Table(entries) => {
-                for (index, value) in entries {
-                    add(&format!("{name}.{index}"), value)?;
+    let mut axes = Vec::new();
+    match scan {
+        None => {}
+        Some(Setting::Table(scan)) => {
+            for (name, value) in scan {
+                match value {
+                    Setting::Table(entries) => {
+                        for (index, value) in entries {
+                            axes.push(axis(&format!("{name}.{index}"), value)?);
+                        }
+                    }
+                    value => axes.push(axis(name, value)?),
                 }
             }
-            value => add(name, value)?,
+        }
+        Some(value) => {
+            let pair = |pair: &Setting| {
+                let [name, values] = pair.as_array()?.as_slice() else { return None };
+                Some((name.as_str()?.to_owned(), values.clone()))
+            };
+            let pairs: Option<Vec<(String, Setting)>> =
+                value.as_array().and_then(|pairs| pairs.iter().map(pair).collect());
+            let expected = "a table of lists, e.g. { \"alpha.2\" = \"0.1:4:0.05\" }";
+            for (name, values) in pairs.ok_or_else(|| ValueError::new("scan", value, expected))? {
+                axes.push(axis(&name, &values)?);
+            }
         }
     }
     Ok(axes)
 }
 
-fn branches(table: &Table) -> Result<Ask, QueryError> {
-    let Interval { low, high } = match table.get("alpha") {
-        None => Interval { low: 0.05, high: 3.0 },
-        Some(value) => interval(value).ok_or_else(|| {
-            ValueError::new("alpha", value, "an interval: \"low:high\" or [low, high]")
-        })?,
+fn branches(options: BranchesOptions) -> Result<Ask, QueryError> {
+    let &[beta] = &options.beta[..] else {
+        let text = "branches takes one beta; phase-diagram takes many";
+        return Err(QueryError::Other(text.into()));
     };
     Ok(Ask::Branches {
-        beta: check_beta(values::number(table, "beta")?.unwrap_or(20.0))?,
-        low: check_alpha(low)?,
-        high: check_alpha(high)?,
-        prior: prior(table)?,
+        beta: check_beta(beta)?,
+        low: check_alpha(options.alpha.low)?,
+        high: check_alpha(options.alpha.high)?,
+        prior: options.prior,
     })
 }
 
-fn interval(value: &Setting) -> Option<Interval> {
-    if let Setting::String(text) = value {
-        return text.parse().ok();
-    }
-    match values::as_list("alpha", value).ok()?.as_slice() {
-        [low, high] if low < high => Some(Interval { low: *low, high: *high }),
-        _ => None,
-    }
-}
-
-fn phase_diagram(table: &Table) -> Result<Ask, QueryError> {
-    let mut beta = betas(table, "6:45:1")?;
+fn phase_diagram(options: PhaseDiagramOptions) -> Result<Ask, QueryError> {
+    let usual = || (6..=45).map(f64::from).collect();
+    let mut beta = every(options.beta.unwrap_or_else(usual), check_beta)?;
     beta.sort_by(f64::total_cmp);
-    Ok(Ask::PhaseDiagram { beta, prior: prior(table)? })
+    Ok(Ask::PhaseDiagram { beta, prior: options.prior })
 }
 
-fn tune(table: &Table) -> Result<Ask, QueryError> {
-    // 0 and 41 values from 0.001 to 10.
-    let grid = || (0..=40).map(|i| 10f64.powf(-3.0 + 0.1 * f64::from(i)));
-    let gamma = values::list(table, "gamma")?;
-    let gamma = gamma.unwrap_or_else(|| std::iter::once(0.0).chain(grid()).collect());
-    let mut gamma = every(gamma, check_gamma)?;
+fn tune(options: TuneOptions) -> Result<Ask, QueryError> {
+    let mut gamma = every(options.gamma.unwrap_or_else(usual_gammas), check_gamma)?;
     gamma.sort_by(f64::total_cmp);
-    let parameters = chain_parameters(table)?;
+    let parameters = chain_parameters(options.tasks)?;
     ChainParameters { gamma: vec![1.0], ..parameters.clone() }.check()?;
-    let objective = match values::word(table, "objective", &["mean", "max"])? {
-        Some("max") => Objective::Max,
-        _ => Objective::Mean,
-    };
-    Ok(Ask::Tune { parameters, gamma, objective })
+    Ok(Ask::Tune { parameters, gamma, objective: options.objective })
 }
 
 const NO_ALPHA: QueryError =
-    QueryError::Missing("alpha", "state the patterns per weight, e.g. alpha = [2, 2]");
-
-fn alphas(table: &Table) -> Result<Vec<f64>, QueryError> {
-    values::list(table, "alpha")?.ok_or(NO_ALPHA)
-}
-
-/// β, unless stated what `default` says.
-fn betas(table: &Table, default: &str) -> Result<Vec<f64>, QueryError> {
-    let beta = match values::list(table, "beta")? {
-        Some(beta) => beta,
-        None => values::as_list("beta", &Setting::String(default.to_owned()))?,
-    };
-    every(beta, check_beta)
-}
+    QueryError::Missing("alpha", "state the patterns per weight, e.g. --alpha 2,2");
 
 fn every(
     values: Vec<f64>,
-    check: fn(f64) -> Result<f64, ParameterError>,
+    check: fn(f64) -> Result<f64, DomainError>,
 ) -> Result<Vec<f64>, QueryError> {
     Ok(values.into_iter().map(check).collect::<Result<_, _>>()?)
 }
 
-/// A chain's own keys, without γ.
-fn chain_parameters(table: &Table) -> Result<ChainParameters, QueryError> {
+/// A chain's own options, without γ.
+fn chain_parameters(options: TasksOptions) -> Result<ChainParameters, QueryError> {
+    let alpha = options.alpha.ok_or(NO_ALPHA)?;
+    if alpha.len() > MOST_TASKS {
+        return Err(QueryError::Other(format!(
+            "alpha has {} values, one a task, and a chain has at most {MOST_TASKS} tasks; \
+             --scan alpha.1=VALUES repeats a chain over values of alpha",
+            alpha.len()
+        )));
+    }
     let missing = QueryError::Missing("r0", "state the overlap of neighbouring teachers");
     Ok(ChainParameters {
-        alpha: alphas(table)?,
-        beta: betas(table, "20")?,
+        alpha,
+        beta: every(options.beta, check_beta)?,
         gamma: vec![],
-        r_0: values::list(table, "r0")?.ok_or(missing)?,
-        prior: prior(table)?,
+        r_0: options.r0.ok_or(missing)?,
+        prior: options.prior,
         q_star: vec![],
-        choice: choices(table)?,
+        choice: options.branch,
     })
-}
-
-fn prior(table: &Table) -> Result<Prior, ValueError> {
-    Ok(match values::word(table, "prior", &["none", "uniform"])? {
-        Some("uniform") => Prior::Uniform,
-        _ => Prior::None,
-    })
-}
-
-fn prior_name(prior: Prior) -> &'static str {
-    match prior {
-        Prior::None => "none",
-        Prior::Uniform => "uniform",
-    }
-}
-
-const CHOICES: [&str; 4] = ["stable", "poor", "middle", "good"];
-
-/// One branch for all tasks of a chain, or one for each.
-fn choices(table: &Table) -> Result<Vec<Choice>, ValueError> {
-    let words = match table.get("branch") {
-        None => return Ok(vec![Choice::Stable]),
-        Some(Setting::Array(words)) => words.clone(),
-        Some(word) => vec![word.clone()],
-    };
-    let choice = |word: Setting| {
-        let one = Table::from_iter([("branch".to_owned(), word)]);
-        Ok(values::word(&one, "branch", &CHOICES)?.map_or(Choice::Stable, choice_named))
-    };
-    words.into_iter().map(choice).collect()
-}
-
-fn choice_named(name: &str) -> Choice {
-    match name {
-        "poor" => Choice::Poor,
-        "middle" => Choice::Middle,
-        "good" => Choice::Good,
-        _ => Choice::Stable,
-    }
-}
-
-fn choice_name(choice: Choice) -> &'static str {
-    match choice {
-        Choice::Stable => "stable",
-        Choice::Poor => "poor",
-        Choice::Middle => "middle",
-        Choice::Good => "good",
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use remanent_network::archive::Archive;
+use remanent_formats::npz::Archive;
 use remanent_network::metrics::Scores;
 use remanent_network::predictor::Predictor;
 

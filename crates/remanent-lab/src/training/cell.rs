@@ -5,13 +5,16 @@ use std::path::Path;
 
 use cpu_time::ThreadTime;
 use remanent_data::dataset::View;
-use remanent_network::course::{Course, Event};
+use remanent_network::course::{Course, CourseSpec, Event};
 use remanent_network::learner::Learner;
 use remanent_network::metrics;
 use remanent_network::model;
 use remanent_network::network::Weights;
 use remanent_network::predictor::{Predictor, predict, test_stream};
+use remanent_network::product::instructions;
+use remanent_network::tensors::Tensors;
 use remanent_network::trainer::Diverged;
+use remanent_store::{Cell, Context, ModelFault, Stopped};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -19,7 +22,9 @@ use crate::training::config::Training;
 use crate::training::found::check_model;
 use crate::training::history::{EpochRow, PhaseEnd, Signs, TrialRecord, divergence};
 use crate::training::material::Material;
-use crate::{Cell, Context, ModelFault, Stopped};
+
+/// The kind of a file of arrays.
+const CHECKPOINT: &str = "checkpoint";
 
 /// A trial of a training.
 pub struct Trial<'a> {
@@ -105,11 +110,11 @@ impl Cell for Trial<'_> {
             .map(|task| self.training.test_view(task))
             .collect::<Result<_, _>>()
             .map_err(|error| failed(&error))?;
-        let mut run = Run::begin(self, &train, &test, context);
-        context.advance(run.course.trainer.steps);
+        let mut run = Run::begin(self, &train, &test, context)?;
+        context.advance(run.course.trainer().steps());
         run.complete(context)?;
         if let Some(path) = context.model() {
-            model::write(path, &run.course.trainer.network, &self.key())?;
+            model::write(path, run.course.network(), &self.key())?;
         }
         Ok(run.record)
     }
@@ -131,20 +136,22 @@ impl<'a> Run<'a> {
         train: &[View<'a>],
         test: &'a [View<'a>],
         context: &mut Context<'_>,
-    ) -> Self {
+    ) -> Result<Self, Stopped> {
         let Trial { training, material, seed, trial: number } = trial;
         let start = || {
-            Course::new(
-                &training.parameters,
-                train,
-                &training.epochs,
-                material.classes(),
-                *seed,
-                *number,
-            )
+            Course::new(CourseSpec {
+                parameters: &training.parameters,
+                tasks: train,
+                epochs: &training.epochs,
+                classes: material.classes(),
+                seed: *seed,
+                trial: *number,
+            })
         };
-        let mut course = start();
-        if let Some((state, arrays)) = context.load_arrays() {
+        let mut course = start().map_err(Stopped::failed)?;
+        if let Some((state, arrays)) =
+            context.load_arrays(|bytes| Tensors::decode(bytes, CHECKPOINT))
+        {
             let state = State::deserialize(state).map_err(|error| error.to_string());
             let restored = state.and_then(|state| {
                 let signs = Signs::from_hex(&state.signs).ok_or("its signs cannot be read")?;
@@ -152,22 +159,22 @@ impl<'a> Run<'a> {
                 Ok((state.record, signs))
             });
             match restored {
-                Ok((record, signs)) => return Self { trial, course, test, record, signs },
+                Ok((record, signs)) => return Ok(Self { trial, course, test, record, signs }),
                 Err(reason) => {
                     context.refuse(&reason);
-                    course = start();
+                    course = start().map_err(Stopped::failed)?;
                 }
             }
         }
-        let signs = Signs::of(&course.trainer.network);
+        let signs = Signs::of(course.network());
         let record = TrialRecord { instructions: instructions().into(), ..Default::default() };
-        Self { trial, course, test, record, signs }
+        Ok(Self { trial, course, test, record, signs })
     }
 
     fn complete(&mut self, context: &mut Context<'_>) -> Result<(), Stopped> {
         if self.record.initial.scores.is_empty() && !context.is_probe() {
             let beta = self.trial.training.parameters.beta.at(0, 0, self.course.epochs()) as f32;
-            self.course.trainer.network.set_beta(beta);
+            self.course.set_beta(beta);
             self.record.initial = self.measure(0, context)?;
         }
         loop {
@@ -182,7 +189,7 @@ impl<'a> Run<'a> {
                 Event::Epoch | Event::Phase => self.end_epoch(before.as_deref()),
             }
             context.advance(1);
-            self.record.steps = self.course.trainer.steps;
+            self.record.steps = self.course.trainer().steps();
             if event == Event::Phase || context.due() {
                 self.save(context)?;
             }
@@ -191,9 +198,9 @@ impl<'a> Run<'a> {
 
     /// θ before the step, if that is the last of an epoch.
     fn before_last_step(&self) -> Option<Vec<Vec<f32>>> {
-        let network = &self.course.trainer.network;
-        let wanted = self.course.is_at_last_step() && network.weights == Weights::Field;
-        wanted.then(|| network.layers.iter().map(|layer| layer.theta.clone()).collect())
+        let network = self.course.network();
+        let wanted = self.course.is_at_last_step() && network.weights() == Weights::Field;
+        wanted.then(|| network.layers().iter().map(|layer| layer.theta().to_vec()).collect())
     }
 
     fn report(&self, error: &Diverged, context: &Context<'_>) -> Stopped {
@@ -207,17 +214,17 @@ impl<'a> Run<'a> {
 
     /// Adds the row of an epoch, still without accuracies.
     fn end_epoch(&mut self, before: Option<&[Vec<f32>]>) {
-        let network = &self.course.trainer.network;
+        let network = self.course.network();
         let signs = Signs::of(network);
-        let (sum, count) = self.course.epoch_loss;
+        let (sum, count) = self.course.epoch_loss();
         let (divergence, divergence_by_variance) =
             before.map_or((0.0, Vec::new()), |before| divergence(network, before));
         self.record.epochs.push(EpochRow {
             epoch: self.course.epochs_done(),
-            task: self.course.position.phase + 1,
-            beta: f64::from(network.beta),
+            task: self.course.position().phase + 1,
+            beta: f64::from(network.beta()),
             loss: sum / count as f64,
-            output_scale: f64::from(network.log_scale.exp()),
+            output_scale: f64::from(network.log_scale().exp()),
             uncertainty: network.uncertainty(),
             flip_ratio: signs.differences(&self.signs, network),
             divergence,
@@ -231,7 +238,7 @@ impl<'a> Run<'a> {
     fn catch_up(&mut self, context: &mut Context<'_>) -> Result<(), Stopped> {
         let Some(row) = self.record.epochs.last() else { return Ok(()) };
         let (epoch, phase) = (row.epoch, row.task - 1);
-        let ended = self.course.position.phase == phase && self.course.is_at_end_of_phase();
+        let ended = self.course.position().phase == phase && self.course.is_at_end_of_phase();
         if ended && self.record.ends.len() == phase {
             let end = self.measure(epoch, context)?;
             let seen = self.seen(phase);
@@ -279,7 +286,7 @@ impl<'a> Run<'a> {
                 && views.len() > self.test.len()
             {
                 let seen =
-                    if epoch == 0 { known.len() } else { self.seen(self.course.position.phase) };
+                    if epoch == 0 { known.len() } else { self.seen(self.course.position().phase) };
                 let inside: Vec<f64> =
                     known[..seen].iter().flat_map(|answers| answers.confidences()).collect();
                 let area = metrics::auc(&inside, &unknown.confidences());
@@ -305,7 +312,7 @@ impl<'a> Run<'a> {
         views: &[View<'_>],
         epoch: usize,
     ) -> Vec<remanent_network::predictor::Probabilities> {
-        let network = &self.course.trainer.network;
+        let network = self.course.network();
         let stream = test_stream(self.trial.seed, self.trial.trial, epoch);
         predict(network, views, predictor, self.trial.training.draws, stream)
     }
@@ -318,20 +325,6 @@ impl<'a> Run<'a> {
     fn save(&self, context: &mut Context<'_>) -> Result<(), Stopped> {
         let (course, arrays) = self.course.save();
         let state = State { course, record: self.record.clone(), signs: self.signs.to_hex() };
-        context.save_arrays(&json!(state), &arrays)
+        context.save_arrays(&json!(state), |path, about| arrays.write(path, CHECKPOINT, about))
     }
-}
-
-/// The instruction set that products of matrices use here.
-fn instructions() -> &'static str {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if std::arch::is_x86_feature_detected!("avx512f") {
-            return "avx512";
-        }
-        if std::arch::is_x86_feature_detected!("fma") {
-            return "avx2";
-        }
-    }
-    std::env::consts::ARCH
 }

@@ -1,54 +1,20 @@
-//! A training as a configuration states it: keys, defaults of each learner, checks.
+//! A training, read from its options and checked: the defaults of each learner.
 
 use remanent_data::stream::{StreamError, StreamSpec};
-use remanent_network::architecture::{Activation, Normalisation};
-use remanent_network::learner::{Anchor, Fisher, Form, Learner, Optimizer, Parameters};
+use remanent_network::architecture::Normalisation;
+use remanent_network::learner::{Anchor, Form, Learner, Optimizer, Parameters};
 use remanent_network::network::Weights;
 use remanent_network::parameters::{OutOfRange, ParameterError, within};
 use remanent_network::predictor::Predictor;
-use remanent_network::schedule::BetaSchedule;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use thiserror::Error;
 use toml::Table;
 
 use crate::config;
-use crate::training::presets::{PRESETS, Preset};
-use crate::values::{self, ValueError};
-
-/// All keys of a training.
-pub const KEYS: [&str; 29] = [
-    "preset",
-    "stream",
-    "learner",
-    "hidden",
-    "epochs",
-    "batch",
-    "lr",
-    "train_images",
-    "validation",
-    "test_images",
-    "beta_schedule",
-    "anchor",
-    "gamma",
-    "gamma_step",
-    "gamma_task",
-    "fisher",
-    "form",
-    "meta",
-    "optimizer",
-    "adam",
-    "spread",
-    "activation",
-    "normalisation",
-    "output_scale",
-    "learned_scale",
-    "predictor",
-    "draws",
-    "evaluate",
-    "ood",
-];
+use crate::options::{self, Options, Words};
+use crate::training::options::{Evaluate, TrainingOptions};
+use crate::training::presets::Preset;
+use crate::values::ValueError;
 
 /// Raised whenever the same parameters give other numbers than before, so that records of
 /// an earlier program are not taken for those of this one.
@@ -66,16 +32,6 @@ pub enum TrainingError {
     /// A stream that is not understood, or whose data is not there.
     #[error(transparent)]
     Stream(#[from] StreamError),
-    /// No such preset.
-    #[error("there is no preset '{name}'; the presets are {list}{near}")]
-    Preset {
-        /// What was asked for.
-        name: String,
-        /// Those there are.
-        list: String,
-        /// `; did you mean …?`
-        near: String,
-    },
     /// A key that changes nothing.
     #[error("{key} has no meaning for {of}; {cure}")]
     Meaningless {
@@ -130,43 +86,34 @@ impl Training {
     /// does not use has no effect: a preset may be taken with another learner than its own, and that of
     /// a comparison has values for several.
     pub fn from_table(table: &Table) -> Result<Self, TrainingError> {
-        let own = table;
-        let table = &with_preset(table)?;
-        let learner: Learner = word(table, "learner", &LEARNERS)?.unwrap_or(Learner::Vcl);
-        let parameters = read_parameters(table, learner)?;
-        refuse_meaningless(own, &parameters)?;
-        let stream = table.get("stream").and_then(toml::Value::as_str).ok_or_else(|| {
+        let options = TrainingOptions::read(&with_preset(table)?)?;
+        let parameters = parameters(&options)?;
+        refuse_meaningless(table, &parameters)?;
+        let stream = options.stream.as_deref().ok_or_else(|| {
             TrainingError::Other(
                 "stream is missing; state the tasks, e.g. --stream permuted:mnist:5, or \
                  --stream permuted:digits:3, which needs no data"
                     .into(),
             )
         })?;
-        let epochs = values::counts(table, "epochs")?.unwrap_or(vec![5]);
-        for &count in &epochs {
+        for &count in &options.epochs {
             let ok = (1..=1_000_000).contains(&count);
             within("epochs", count as f64, ok, "from 1 to 1000000")?;
         }
-        let draws = values::count(table, "draws")?.unwrap_or(8);
+        let draws = options.draws;
         within("draws", draws as f64, (1..=10_000).contains(&draws), "from 1 to 10000")?;
-        let predictors = match read_words::<Predictor>(table, "predictor", &PREDICTORS)? {
-            list if list.is_empty() => vec![Predictor::Stochastic, Predictor::Hard],
-            list => list,
-        };
-        let every_epoch = values::word(table, "evaluate", &["epoch", "task"])? != Some("task");
-        // A word, so that one table can take back what another says.
-        let ood = table.get("ood").and_then(toml::Value::as_str).filter(|name| *name != "none");
         Ok(Self {
             stream: written_out(stream)?,
-            train_images: values::count(table, "train_images")?,
-            validation: values::count(table, "validation")?,
-            test_images: values::count(table, "test_images")?,
-            epochs,
+            train_images: options.train_images,
+            validation: options.validation,
+            test_images: options.test_images,
+            epochs: options.epochs,
             parameters,
-            predictors,
+            predictors: options.predictor,
             draws,
-            every_epoch,
-            ood: ood.map(str::to_owned),
+            every_epoch: options.evaluate == Evaluate::Epoch,
+            // A word, so that one layer of the configuration can take back what another says.
+            ood: options.ood.filter(|name| name != "none"),
         })
     }
 
@@ -233,127 +180,57 @@ fn written_out(stream: &str) -> Result<String, TrainingError> {
 }
 
 fn with_preset(table: &Table) -> Result<Table, TrainingError> {
-    let Some(value) = table.get("preset") else { return Ok(table.clone()) };
-    let name = value.as_str().unwrap_or_default();
-    let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-    let preset = Preset::find(name).ok_or_else(|| TrainingError::Preset {
-        name: name.to_owned(),
-        list: names.join(", "),
-        near: config::nearest(name, &names)
-            .map_or_else(String::new, |near| format!("; did you mean '{near}'?")),
-    })?;
-    let mut merged = preset.table();
+    let preset: Option<&Preset> = options::read_or(table, "preset", None)?;
+    let mut merged = preset.map(Preset::table).unwrap_or_default();
     config::merge(&mut merged, table.clone());
     Ok(merged)
 }
 
-const LEARNERS: [&str; 5] = ["vcl", "ewc", "metaplasticity", "ste", "joint"];
-const PREDICTORS: [&str; 4] = ["stochastic", "mean_field", "sampled", "hard"];
-
-/// A word that stands for one of the values of a type.
-fn word<T: DeserializeOwned>(
-    table: &Table,
-    key: &str,
-    known: &[&str],
-) -> Result<Option<T>, TrainingError> {
-    let Some(word) = values::word(table, key, known)? else { return Ok(None) };
-    let value = serde_json::from_value(json!(word));
-    value.map(Some).map_err(|error| TrainingError::Other(error.to_string()))
-}
-
-/// One word or several, as a list or with commas between.
-fn read_words<T: DeserializeOwned>(
-    table: &Table,
-    key: &str,
-    known: &[&str],
-) -> Result<Vec<T>, TrainingError> {
-    let texts: Vec<toml::Value> = match table.get(key) {
-        None => return Ok(Vec::new()),
-        Some(toml::Value::Array(list)) => list.clone(),
-        Some(toml::Value::String(text)) => {
-            text.split(',').map(|part| part.trim().replace('-', "_").into()).collect()
-        }
-        Some(value) => vec![value.clone()],
-    };
-    let mut words = Vec::new();
-    for text in texts {
-        let one = Table::from_iter([(key.to_owned(), text)]);
-        words.extend(word(&one, key, known)?);
-    }
-    Ok(words)
-}
-
-fn read_parameters(table: &Table, learner: Learner) -> Result<Parameters, TrainingError> {
+fn parameters(options: &TrainingOptions) -> Result<Parameters, TrainingError> {
+    let given = options.clone();
+    let learner = options.learner;
     let default = Parameters::of(learner);
-    let number = |key: &str, value: f64| -> Result<f64, ValueError> {
-        Ok(values::number(table, key)?.unwrap_or(value))
-    };
-    let anchor = word(table, "anchor", &["none", "step", "task", "both"])?;
-    let anchor: Anchor = anchor.unwrap_or(default.anchor);
-    // One gamma is that of whatever anchor there is.
-    let gamma = values::number(table, "gamma")?;
-    let adam = match values::numbers(table, "adam")? {
+    let adam = match given.adam {
         None => default.adam,
-        Some(list) => list.try_into().map_err(|_| {
-            ValueError::new("adam", &table["adam"], "b1, b2 and epsilon, e.g. [0.9, 0.99, 1e-8]")
+        Some(list) => list.try_into().map_err(|list: Vec<f64>| {
+            let expected = "b1, b2 and epsilon, e.g. [0.9, 0.99, 1e-8]";
+            ValueError::new("adam", &list.into(), expected)
         })?,
     };
-    let optimizer: Option<Optimizer> = word(table, "optimizer", &["adam", "sgd"])?;
-    let form: Option<Form> = word(table, "form", &["printed", "original"])?;
-    let form = form.unwrap_or(default.form);
+    let form = given.form.unwrap_or(default.form);
     // The original modulates steps of Adam.
     let adam_by_form = learner == Learner::Metaplasticity && form == Form::Original;
-    let usual = if adam_by_form { Optimizer::Adam } else { default.optimizer };
+    let optimizer = if adam_by_form { Optimizer::Adam } else { default.optimizer };
     let lr = if adam_by_form { Parameters::of(Learner::Ste).lr } else { default.lr };
-    let learned_scale = match table.get("learned_scale") {
-        None => default.learned_scale,
-        Some(toml::Value::Boolean(value)) => *value,
-        Some(value) => {
-            return Err(ValueError::new("learned_scale", value, "true or false").into());
-        }
-    };
+    // One gamma is that of whatever anchor there is.
+    let gamma = |own: Option<f64>, default: f64| own.or(given.gamma).unwrap_or(default);
     Ok(Parameters {
         learner,
-        hidden: match table.get("hidden") {
-            Some(toml::Value::Array(list)) if list.is_empty() => Vec::new(),
-            _ => values::counts(table, "hidden")?.unwrap_or(default.hidden),
-        },
-        activation: word::<Activation>(table, "activation", &["relu", "sign"])?
-            .unwrap_or(default.activation),
-        normalisation: word::<Normalisation>(table, "normalisation", &["none", "layer", "batch"])?
-            .unwrap_or(default.normalisation),
-        output_scale: number("output_scale", default.output_scale)?,
-        learned_scale,
-        spread: number("spread", default.spread)?,
-        batch: values::count(table, "batch")?.unwrap_or(default.batch),
-        lr: number("lr", lr)?,
-        optimizer: optimizer.unwrap_or(usual),
+        hidden: given.hidden.unwrap_or(default.hidden),
+        activation: given.activation.unwrap_or(default.activation),
+        normalisation: given.normalisation.unwrap_or(default.normalisation),
+        output_scale: given.output_scale.unwrap_or(default.output_scale),
+        learned_scale: given.learned_scale.unwrap_or(default.learned_scale),
+        spread: given.spread.unwrap_or(default.spread),
+        batch: given.batch.unwrap_or(default.batch),
+        lr: given.lr.unwrap_or(lr),
+        optimizer: given.optimizer.unwrap_or(optimizer),
         adam,
-        beta: read_schedule(table)?.unwrap_or(default.beta),
-        anchor,
-        gamma_step: number("gamma_step", gamma.unwrap_or(default.gamma_step))?,
-        gamma_task: number("gamma_task", gamma.unwrap_or(default.gamma_task))?,
-        fisher: word::<Fisher>(table, "fisher", &["variance", "empirical"])?
-            .unwrap_or(default.fisher),
+        beta: given.beta_schedule.unwrap_or(default.beta),
+        anchor: given.anchor.unwrap_or(default.anchor),
+        gamma_step: gamma(given.gamma_step, default.gamma_step),
+        gamma_task: gamma(given.gamma_task, default.gamma_task),
+        fisher: given.fisher.unwrap_or(default.fisher),
         form,
-        meta: values::numbers(table, "meta")?.unwrap_or(default.meta),
+        meta: given.meta.unwrap_or(default.meta),
     })
-}
-
-/// β as text, a number, or a list of one for each task.
-fn read_schedule(table: &Table) -> Result<Option<BetaSchedule>, TrainingError> {
-    match table.get("beta_schedule") {
-        None => Ok(None),
-        Some(toml::Value::String(text)) => Ok(Some(text.parse()?)),
-        Some(_) => Ok(values::numbers(table, "beta_schedule")?.map(BetaSchedule::Tasks)),
-    }
 }
 
 /// Why a key changes nothing, if that is so: what has no use for it, and what to do.
 fn meaningless(key: &str, parameters: &Parameters) -> Option<(String, &'static str)> {
     let Parameters { learner, anchor, .. } = parameters;
-    let of_learner = |cure| Some((format!("the learner {}", name(learner)), cure));
-    let of_anchor = |cure| Some((format!("the anchor {}", name(anchor)), cure));
+    let of_learner = |cure| Some((format!("the learner {}", learner.word()), cure));
+    let of_anchor = |cure| Some((format!("the anchor {}", anchor.word()), cure));
     let is_pulled = matches!(learner, Learner::Vcl | Learner::Ewc);
     // The factor of the logits and batch normalisation learn by Adam, whatever the weights do.
     let uses_adam = parameters.optimizer == Optimizer::Adam
@@ -393,7 +270,7 @@ fn refuse_meaningless(table: &Table, parameters: &Parameters) -> Result<(), Trai
         && factors.iter().all(|(key, is_used)| !is_used || table.contains_key(*key))
     {
         let (key, cure) = ("gamma".to_owned(), "leave it out, or the factor that replaces it");
-        let of = format!("the anchor {} with a factor of its own", name(anchor));
+        let of = format!("the anchor {} with a factor of its own", anchor.word());
         return Err(TrainingError::Meaningless { key, of, cure });
     }
     Ok(())
@@ -417,14 +294,10 @@ pub fn unused_of_preset(table: &Table) -> Option<String> {
     })
 }
 
-/// The word for a learner.
-pub(crate) fn name<T: Serialize>(value: T) -> String {
-    json!(value).as_str().unwrap_or_default().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::training::presets::PRESETS;
 
     fn read(text: &str) -> Result<Training, String> {
         Training::from_table(&text.parse().unwrap()).map_err(|e| e.to_string())
@@ -447,10 +320,10 @@ mod tests {
     fn a_preset_may_be_taken_with_any_learner() {
         let stream = "stream = 'permuted:digits:2'";
         for preset in PRESETS {
-            for learner in LEARNERS {
+            for learner in Learner::WORDS.iter().map(|word| word.name) {
                 let text = format!("{stream}\npreset = '{}'\nlearner = '{learner}'", preset.name);
                 let training = read(&text).unwrap();
-                assert_eq!(name(training.parameters.learner), learner);
+                assert_eq!(training.parameters.learner.word(), learner);
             }
         }
         let unused = |text: &str| unused_of_preset(&format!("{stream}\n{text}").parse().unwrap());

@@ -114,7 +114,7 @@ fn draw(panel: &mut Panel, rows: &[(f64, Mean)], label: &str, color: usize) {
 }
 
 /// A line where a task gives way to the next.
-pub(crate) fn mark_switches(panel: &mut Panel, summary: &TrainingSummary) {
+pub fn mark_switches(panel: &mut Panel, summary: &TrainingSummary) {
     for pair in summary.epochs.windows(2) {
         if pair[0].task != pair[1].task {
             panel.push(VerticalLine::new(pair[0].epoch as f64 + 0.5));

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use remanent_data::files::FileError;
 use remanent_network::model;
+use remanent_store::ModelFault;
+use remanent_store::files::FileError;
+use remanent_store::found::FoundRun;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::ModelFault;
-use crate::found::FoundRun;
 use crate::training::history::TrialRecord;
 
 /// A case, and its trials that are done.

@@ -71,16 +71,16 @@ impl Signs {
             eight.iter().rev().fold(0, |byte, theta| byte << 1 | u8::from(*theta < 0.0))
         };
         let layer = |theta: &[f32]| theta.chunks(8).map(pack).collect();
-        Self(network.layers.iter().map(|l| layer(&l.theta)).collect())
+        Self(network.layers().iter().map(|l| layer(l.theta())).collect())
     }
 
     /// Share of the weights of each layer that differ.
     pub fn differences(&self, other: &Self, network: &Network) -> Vec<f64> {
-        let layers = self.0.iter().zip(&other.0).zip(&network.layers);
+        let layers = self.0.iter().zip(&other.0).zip(network.layers());
         layers
             .map(|((a, b), layer)| {
                 let flips: u32 = a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum();
-                f64::from(flips) / layer.theta.len() as f64
+                f64::from(flips) / layer.theta().len() as f64
             })
             .collect()
     }
@@ -101,13 +101,13 @@ impl Signs {
 
 /// KL(q after ‖ q before) of all weights, and a weight by tenths of σ² before.
 pub fn divergence(network: &Network, before: &[Vec<f32>]) -> (f64, Vec<Option<f64>>) {
-    if network.weights == Weights::Sign {
+    if network.weights() == Weights::Sign {
         return (0.0, Vec::new());
     }
     let mut bins = [(0.0, 0_u64); VARIANCE_BINS];
-    let beta = f64::from(network.beta);
-    for (layer, before) in network.layers.iter().zip(before) {
-        for (&after, &before) in layer.theta.iter().zip(before) {
+    let beta = f64::from(network.beta());
+    for (layer, before) in network.layers().iter().zip(before) {
+        for (&after, &before) in layer.theta().iter().zip(before) {
             let (a, b) = (beta * f64::from(after), beta * f64::from(before));
             let m = b.tanh();
             let bin = (((1.0 - m * m) * VARIANCE_BINS as f64) as usize).min(VARIANCE_BINS - 1);
@@ -143,12 +143,14 @@ mod tests {
             activation: Activation::Relu,
             normalisation: Normalisation::None,
         };
-        let mut network = Network::random(&architecture, Weights::Field, 1.0, 1, 0);
+        let mut network = Network::random(&architecture, Weights::Field, 1.0, 1, 0).unwrap();
         let before = Signs::of(&network);
         assert_eq!(Signs::from_hex(&before.to_hex()), Some(before.clone()));
-        for i in [0, 5, 11] {
-            network.layers[0].theta[i] *= -1.0;
-        }
+        network.update_theta(|l, theta| {
+            if l == 0 {
+                [0, 5, 11].iter().for_each(|&i| theta[i] *= -1.0);
+            }
+        });
         let flips = Signs::of(&network).differences(&before, &network);
         assert_eq!(flips, [0.25, 0.0]);
     }

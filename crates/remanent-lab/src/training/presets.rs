@@ -3,7 +3,7 @@
 use toml::Table;
 
 /// A configuration with a name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
     /// What `--preset` takes.
     pub name: &'static str,

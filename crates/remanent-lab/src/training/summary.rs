@@ -37,7 +37,7 @@ pub struct Mean {
 
 impl Mean {
     /// As a picture shows it.
-    pub(crate) fn at(&self, x: f64) -> Measured {
+    pub fn at(&self, x: f64) -> Measured {
         Measured { x, mean: self.mean, error: self.standard_error }
     }
 
@@ -127,7 +127,7 @@ pub fn summarise(trials: &[TrialRecord]) -> Option<TrainingSummary> {
 }
 
 /// Accuracies of one trial, `[after][task]`.
-pub(crate) fn accuracies(trial: &TrialRecord, predictor: Predictor) -> Vec<Vec<f64>> {
+pub fn accuracies(trial: &TrialRecord, predictor: Predictor) -> Vec<Vec<f64>> {
     let row = |end: &PhaseEnd| end.scores[&predictor].iter().map(|s| s.accuracy).collect();
     trial.ends.iter().map(row).collect()
 }
@@ -178,7 +178,7 @@ fn backward_transfer(matrix: &[Vec<f64>]) -> Option<f64> {
 }
 
 /// How much of the best accuracy of earlier tasks is lost, `[after][task]`.
-pub(crate) fn forgetting(matrix: &[Vec<f64>]) -> Option<f64> {
+pub fn forgetting(matrix: &[Vec<f64>]) -> Option<f64> {
     let (last, before) = matrix.split_last().filter(|_| is_sequence(matrix))?;
     let best = |t: usize| before.iter().map(|row| row[t]).fold(f64::NEG_INFINITY, f64::max);
     mean((0..before.len()).map(|t| best(t) - last[t]))
@@ -192,7 +192,7 @@ fn forward_transfer(matrix: &[Vec<f64>], initial: &[f64]) -> Option<f64> {
 }
 
 /// The diagonal; the only row, if all tasks were learned at once.
-pub(crate) fn plasticity(matrix: &[Vec<f64>]) -> Option<f64> {
+pub fn plasticity(matrix: &[Vec<f64>]) -> Option<f64> {
     match matrix {
         [row] => mean(row.iter().copied()),
         _ => mean(matrix.iter().enumerate().map(|(t, row)| row[t])),

@@ -1,9 +1,8 @@
 //! The signs of one layer, one bit each, in the order in which [`super::sums`] reads them.
 //!
-//! A word holds the signs of 32 neighbouring inputs for one output, and 16 words, those of 16
-//! neighbouring outputs, are read at once. So four neighbouring bits are the signs of four inputs,
-//! by which a table of their sixteen sums is looked up. Inputs and outputs that are missing to
-//! whole blocks and groups have bits that are not set.
+//! A word holds the signs of 32 neighbouring inputs for one output; the 16 words of 16 neighbouring
+//! outputs are read together. Four neighbouring bits are the signs of four inputs and index the table
+//! of their sixteen sums. Bits of padding inputs and outputs are zero.
 
 /// Outputs in a group: numbers side by side in one step of a kernel.
 pub(super) const LANES: usize = 16;
@@ -23,7 +22,7 @@ pub(super) struct Bits {
 }
 
 impl Bits {
-    /// `positive` is asked input by input, and in each output by output.
+    /// Calls `positive` input by input, and for each output by output.
     pub(super) fn new(
         inputs: usize,
         outputs: usize,

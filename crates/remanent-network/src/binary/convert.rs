@@ -1,12 +1,12 @@
-//! From a network in training to the binary network that is used.
+//! Conversion of a trained network to a packed one.
 
 use super::{Affine, BinaryNetwork, NetworkError};
 use crate::network::{Layer, Network};
 
 impl BinaryNetwork {
-    /// The binary network of the most probable weights, sign θ: what
-    /// [`Predictor::Hard`](crate::predictor::Predictor::Hard) asks. Batch normalisation becomes what
-    /// it is at test time, a scale and a shift for each neuron.
+    /// The binary network of the most probable weights, sign θ, as used by
+    /// [`Predictor::Hard`](crate::predictor::Predictor::Hard). Batch normalisation becomes a scale and
+    /// a shift for each neuron.
     pub fn hard(network: &Network) -> Result<Self, NetworkError> {
         let weights: Vec<&[f32]> = network.layers.iter().map(binary_weights).collect();
         let affine = network.batch_norms.iter().map(|norm| {
@@ -18,7 +18,7 @@ impl BinaryNetwork {
     }
 }
 
-/// Numbers with the signs of the weights: a network that was made for answers has no θ.
+/// Numbers with the signs of the weights: a network made for prediction only has no θ.
 fn binary_weights(layer: &Layer) -> &[f32] {
     if layer.theta.is_empty() { &layer.mean } else { &layer.theta }
 }
@@ -43,7 +43,8 @@ mod tests {
         for activation in examples::ACTIVATIONS {
             for normalisation in examples::NORMALISATIONS {
                 let architecture = examples::architecture(&[64, 31, 10], activation, normalisation);
-                let mut network = Network::random(&architecture, Weights::Field, 1.0, 3, 0);
+                let mut network =
+                    Network::random(&architecture, Weights::Field, 1.0, 3, 0).unwrap();
                 network.log_scale = 0.3;
                 for norm in &mut network.batch_norms {
                     norm.gain.iter_mut().enumerate().for_each(|(j, g)| *g = 0.1 * j as f32 - 0.5);
@@ -74,7 +75,7 @@ mod tests {
     fn what_is_not_a_number_is_refused() {
         let none = examples::NORMALISATIONS[0];
         let architecture = examples::architecture(&[4, 2], examples::ACTIVATIONS[0], none);
-        let mut network = Network::random(&architecture, Weights::Sign, 1.0, 3, 0);
+        let mut network = Network::random(&architecture, Weights::Sign, 1.0, 3, 0).unwrap();
         network.layers[0].theta[5] = f32::NAN;
         let error = BinaryNetwork::hard(&network).unwrap_err();
         assert_eq!(error, NetworkError::NotANumber { layer: 0, input: 2, output: 1 });

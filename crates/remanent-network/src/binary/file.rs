@@ -1,9 +1,9 @@
-//! Packed networks on the disk.
+//! Files of packed networks.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use remanent_data::files;
+use remanent_store::{atomic, files};
 use thiserror::Error;
 
 use super::BinaryNetwork;
@@ -12,18 +12,19 @@ use super::format::FormatError;
 /// The extension of files with packed networks.
 pub const EXTENSION: &str = "rbin";
 
-/// Why a file gives no network, or cannot be written.
+/// Why a file of a packed network cannot be read or written.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum FileError {
     /// There is no such file.
     #[error("no file {}", .0.display())]
     Missing(PathBuf),
-    /// It is no packed network, or a damaged one.
+    /// It is not a packed network, or a damaged one.
     #[error("{} cannot be used: {error}", path.display())]
     Format {
         /// The file.
         path: PathBuf,
-        /// What is wrong; part of the message, and so not a source to be told again.
+        /// What is wrong; part of the message, so it is not a `source`.
         error: FormatError,
     },
     /// The operating system refused.
@@ -41,9 +42,9 @@ impl BinaryNetwork {
         Self::from_bytes(&bytes).map_err(|error| FileError::Format { path: path.to_owned(), error })
     }
 
-    /// Writes a file that replaces what was at `path`, whole or not at all.
+    /// Writes a file atomically, replacing an existing one.
     pub fn write(&self, path: &Path) -> Result<(), FileError> {
-        Ok(files::write_parts(path, &[&self.to_bytes()])?)
+        Ok(atomic::write(path, &[&self.to_bytes()])?)
     }
 }
 

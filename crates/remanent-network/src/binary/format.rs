@@ -24,8 +24,8 @@
 //! and for nothing else. A network of 784, 512, 512 and 10 neurons has 83 584 bytes of signs, and
 //! 72 more.
 //!
-//! [`BinaryNetwork::from_bytes`] believes no length that the file itself does not have: it asks for
-//! memory only once the length is the one that the widths say and the checksum is right.
+//! [`BinaryNetwork::from_bytes`] allocates memory only after the length has been found to match the
+//! widths and the checksum to be right.
 
 use thiserror::Error;
 
@@ -46,11 +46,12 @@ const WIDTHS: usize = 24;
 /// Length of the checksum.
 const CHECKSUM: usize = blake3::OUT_LEN;
 
-/// Why some bytes are no packed network.
+/// Why bytes are not a packed network.
 #[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
 pub enum FormatError {
-    /// Something else.
-    #[error("it is no packed network: it does not begin with REMANBIN; give a .rbin file")]
+    /// The bytes do not begin with the magic number.
+    #[error("it is not a packed network: it does not begin with REMANBIN; give a .rbin file")]
     Magic,
     /// Written in another version of the format.
     #[error("it is written in format {found}, and this program reads format {VERSION}")]
@@ -58,38 +59,40 @@ pub enum FormatError {
         /// Its version.
         found: u32,
     },
-    /// It ends too early.
-    #[error("it is cut short: {found} of at least {wanted} bytes are there; copy or make it again")]
+    /// The bytes are cut short.
+    #[error("it is cut short: it has {found} of at least {wanted} bytes; copy or create it again")]
     Truncated {
         /// Number of bytes that are there.
         found: usize,
         /// Number of bytes that its beginning says.
         wanted: u128,
     },
-    /// It goes on after its end.
-    #[error("it has {extra} bytes after the {wanted} that its widths say; copy or make it again")]
+    /// Extra bytes follow the network.
+    #[error("it has {extra} bytes more than the {wanted} of its widths; copy or create it again")]
     Trailing {
         /// Number of bytes that its widths say.
         wanted: usize,
         /// Number of bytes after these.
         extra: usize,
     },
-    /// It has widths that no network has.
+    /// The number of widths is invalid.
     #[error(
         "it is damaged: {0} widths are given; a network has at least two, from 1 to 65536 each; \
-         copy or make it again"
+         copy or create it again"
     )]
     WidthCount(u32),
-    /// It has widths that no network has.
-    #[error("it is damaged: width {width} is out of range, from 1 to 65536; copy or make it again")]
+    /// A width is out of range.
+    #[error(
+        "it is damaged: width {width} is out of range, from 1 to 65536; copy or create it again"
+    )]
     Width {
         /// The first such width.
         width: u32,
     },
     /// Changed since it was written.
-    #[error("it is damaged: its checksum does not match; copy or make it again")]
+    #[error("it is damaged: its checksum does not match; copy or create it again")]
     Checksum,
-    /// Undamaged, but this program would not have written it.
+    /// A field of the header has an unknown value.
     #[error("its {name} {value} is unknown: {wanted}")]
     Unknown {
         /// A field of the header.
@@ -99,13 +102,13 @@ pub enum FormatError {
         /// The values that are known.
         wanted: &'static str,
     },
-    /// Undamaged, but bits are set behind the last sign of a layer.
-    #[error("bits are set behind the signs of layer {layer}: they must be zero")]
+    /// Padding bits after the last sign of a layer are set.
+    #[error("padding bits after the signs of layer {layer} are set: they must be zero")]
     Padding {
         /// Which layer, from 0.
         layer: usize,
     },
-    /// Undamaged, but no network.
+    /// The content does not describe a valid network.
     #[error(transparent)]
     Network(#[from] NetworkError),
 }
@@ -199,7 +202,7 @@ impl BinaryNetwork {
     }
 }
 
-/// The widths of a file of the right kind, version and length, all of which are possible.
+/// The widths, after checks of magic number, version, length and ranges.
 fn checked_widths(bytes: &[u8]) -> Result<Vec<usize>, FormatError> {
     let found = bytes.len();
     let at_least = |wanted: u128| {

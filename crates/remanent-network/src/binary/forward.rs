@@ -1,28 +1,30 @@
 //! From images to logits, probabilities and classes.
 //!
-//! Images are taken one after another: the bits of a layer stay in the fastest caches, and an image
-//! has zeros of its own to be left out. With AVX-512 this is faster than a product of matrices even
-//! for hundreds of images at once, and ten times as fast for one (`benches/packed.rs`). Whoever has
-//! several processors gives a part of the images to each, with a [`Workspace`] of its own.
+//! Images are processed one after another: the bits of a layer stay in the fastest caches, and the
+//! zeros of each image are skipped. With AVX-512 this is faster than a matrix product even for
+//! hundreds of images, and ten times as fast for one (`benches/packed.rs`). To use several threads,
+//! give each a part of the images and its own [`Workspace`].
 
-use multiversion::multiversion;
+use remanent_math::multiversioned;
 
 use super::bits::{BLOCK, LANES};
 use super::sums::{Lanes, signed_sums};
 use super::{Affine, BinaryNetwork, root_factor};
 use crate::architecture::{Activation, NORMALISATION_EPSILON, Normalisation};
+use crate::metrics::most_probable;
+use crate::softmax::softmax;
 
-/// Room for the neurons of one image, to be used again and again. It fits any network.
+/// Buffers for the neurons of one image, reusable with any network.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
-    /// What the layer at hand takes in, with zeros to whole blocks.
+    /// Inputs of the current layer, padded with zeros to whole blocks.
     h: Vec<[f32; BLOCK]>,
     /// Its sums.
     sums: Vec<Lanes>,
 }
 
 impl Workspace {
-    /// Room that grows with the first image.
+    /// Empty buffers, which grow with the first image.
     pub fn new() -> Self {
         Self::default()
     }
@@ -30,11 +32,11 @@ impl Workspace {
 
 impl BinaryNetwork {
     /// The logits of images: `images` has batch × inputs values, `logits` batch × classes, row by
-    /// row. Values that are not finite spoil their image's logits and no others.
+    /// row. Values that are not finite affect only the logits of their own image.
     ///
     /// # Panics
     ///
-    /// If the lengths do not belong together.
+    /// If the lengths do not match.
     pub fn logits(&self, images: &[f32], logits: &mut [f32], workspace: &mut Workspace) {
         let (inputs, classes) = (self.architecture.inputs(), self.architecture.outputs());
         assert!(images.len().is_multiple_of(inputs), "images have {inputs} values each");
@@ -74,7 +76,7 @@ impl BinaryNetwork {
     ///
     /// # Panics
     ///
-    /// If the lengths do not belong together.
+    /// If the lengths do not match.
     pub fn probabilities(
         &self,
         images: &[f32],
@@ -85,7 +87,7 @@ impl BinaryNetwork {
         softmax(probabilities, self.architecture.outputs());
     }
 
-    /// The class of every image: that of the largest logit, and the first one of several.
+    /// The class of every image: the first one with the largest logit.
     ///
     /// # Panics
     ///
@@ -94,39 +96,11 @@ impl BinaryNetwork {
         let classes = self.architecture.outputs();
         let mut logits = vec![0.0; images.len() / self.architecture.inputs() * classes];
         self.logits(images, &mut logits, &mut Workspace::new());
-        logits.chunks(classes).map(largest).collect()
+        logits.chunks(classes).map(|logits| most_probable(logits).0).collect()
     }
 }
 
-/// The place of the largest number, the first one of several.
-fn largest(values: &[f32]) -> usize {
-    let mut best = 0;
-    for (place, &value) in values.iter().enumerate() {
-        if value > values[best] {
-            best = place;
-        }
-    }
-    best
-}
-
-/// Turns the logits of images, `classes` for each, to the probabilities of the classes.
-///
-/// # Panics
-///
-/// If `classes` is zero.
-pub fn softmax(logits: &mut [f32], classes: usize) {
-    for row in logits.chunks_mut(classes) {
-        let largest = row.iter().fold(f32::NEG_INFINITY, |a, &b| a.max(b));
-        let mut sum = 0.0;
-        for value in &mut *row {
-            *value = (*value - largest).exp();
-            sum += f64::from(*value);
-        }
-        scale(row, sum.recip() as f32);
-    }
-}
-
-/// Copies the values, and puts zeros behind them to whole blocks.
+/// Copies the values and pads them with zeros to whole blocks.
 fn fill(h: &mut Vec<[f32; BLOCK]>, values: &[f32]) {
     h.resize(values.len().div_ceil(BLOCK), [0.0; BLOCK]);
     let (used, rest) = h.as_flattened_mut().split_at_mut(values.len());
@@ -134,34 +108,33 @@ fn fill(h: &mut Vec<[f32; BLOCK]>, values: &[f32]) {
     rest.fill(0.0);
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn scale(z: &mut [f32], factor: f32) {
-    for z in z {
-        *z *= factor;
+multiversioned! {
+    fn scale(z: &mut [f32], factor: f32) {
+        for z in z {
+            *z *= factor;
+        }
+    }
+
+    fn scale_and_shift(z: &mut [f32], factor: f32, affine: &Affine) {
+        for ((z, scale), shift) in z.iter_mut().zip(&affine.scale).zip(&affine.shift) {
+            *z = *z * factor * scale + shift;
+        }
+    }
+
+    /// z less its mean, over its standard deviation. Both are summed in double precision: z of many
+    /// neurons may have a mean that is much larger than its deviation.
+    fn normalise(z: &mut [f32]) {
+        let count = z.len() as f64;
+        let mean = sum_of(z, |z| z) / count;
+        let variance = sum_of(z, |z| (z - mean) * (z - mean)) / count;
+        let factor = (variance + f64::from(NORMALISATION_EPSILON)).sqrt().recip();
+        for z in z {
+            *z = ((f64::from(*z) - mean) * factor) as f32;
+        }
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn scale_and_shift(z: &mut [f32], factor: f32, affine: &Affine) {
-    for ((z, scale), shift) in z.iter_mut().zip(&affine.scale).zip(&affine.shift) {
-        *z = *z * factor * scale + shift;
-    }
-}
-
-/// z less its mean, over its standard deviation. Both are summed in double precision: z of many
-/// neurons may have a mean that is much larger than its deviation.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn normalise(z: &mut [f32]) {
-    let count = z.len() as f64;
-    let mean = sum_of(z, |z| z) / count;
-    let variance = sum_of(z, |z| (z - mean) * (z - mean)) / count;
-    let factor = (variance + f64::from(NORMALISATION_EPSILON)).sqrt().recip();
-    for z in z {
-        *z = ((f64::from(*z) - mean) * factor) as f32;
-    }
-}
-
-/// Σ f(z) by sixteen partial sums, which do not wait for one another.
+/// Σ f(z) by sixteen independent partial sums.
 #[inline(always)]
 fn sum_of(z: &[f32], f: impl Fn(f64) -> f64) -> f64 {
     let mut partial = [0.0; LANES];
@@ -177,12 +150,13 @@ fn sum_of(z: &[f32], f: impl Fn(f64) -> f64) -> f64 {
     partial.iter().sum()
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn activate(z: &mut [f32], activation: Activation) {
-    match activation {
-        // A z that is not a number stays it.
-        Activation::Relu => z.iter_mut().for_each(|z| *z = if *z < 0.0 { 0.0 } else { *z }),
-        Activation::Sign => z.iter_mut().for_each(|z| *z = if *z >= 0.0 { 1.0 } else { -1.0 }),
+multiversioned! {
+    fn activate(z: &mut [f32], activation: Activation) {
+        match activation {
+            // NaN propagates.
+            Activation::Relu => z.iter_mut().for_each(|z| *z = if *z < 0.0 { 0.0 } else { *z }),
+            Activation::Sign => z.iter_mut().for_each(|z| *z = if *z >= 0.0 { 1.0 } else { -1.0 }),
+        }
     }
 }
 

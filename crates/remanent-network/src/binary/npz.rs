@@ -1,4 +1,4 @@
-//! Networks for NumPy.
+//! Export to NumPy.
 //!
 //! `numpy.load("network.npz")` gives
 //!
@@ -10,13 +10,14 @@
 //! - `activation`: `relu` or `sign`, and `normalisation`: `none`, `layer` or `batch`, text without
 //!   dimensions.
 //!
-//! The same network gives the same bytes: no time of writing is in them.
+//! The same network gives the same bytes: entries carry no modification time.
 
 use std::io;
 
+use remanent_formats::npz::Archive;
+
 use super::BinaryNetwork;
 use crate::architecture::{Activation, Normalisation};
-use crate::archive::Archive;
 
 /// The content of a file.
 pub fn encode(network: &BinaryNetwork) -> io::Result<Vec<u8>> {

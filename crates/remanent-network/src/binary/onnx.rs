@@ -1,15 +1,16 @@
-//! Networks for whatever runs ONNX files.
+//! Export to ONNX.
 //!
-//! The input `images` has batch × inputs numbers (float32), of any batch; the outputs `logits` and
-//! `probabilities` have batch × classes. Weights are stored as bytes (int8, ±1), since ONNX knows no
-//! single bits, and cast to float32 where they are used. The operators are those of opset 17, which
-//! is the first with layer normalisation in one.
+//! The input `images` has batch × inputs numbers (float32), for any batch size; the outputs `logits`
+//! and `probabilities` have batch × classes. Weights are stored as int8 (±1), because ONNX has no
+//! single-bit type, and cast to float32 before use. The model uses opset 17, the first with a layer
+//! normalisation operator.
 //!
-//! Numbers of fields and of types are those of `onnx.proto`.
+//! Field and type numbers are those of `onnx.proto`.
+
+use remanent_formats::protobuf::Message;
 
 use super::{BinaryNetwork, root_factor};
 use crate::architecture::{Activation, Architecture, NORMALISATION_EPSILON, Normalisation};
-use crate::protobuf::Message;
 
 /// Version of the file format.
 const IR_VERSION: u64 = 8;
@@ -20,8 +21,8 @@ const OPSET: u64 = 17;
 const FLOAT: u64 = 1;
 const INT8: u64 = 3;
 
-/// The content of a file. Protocol Buffers end at 2 GiB: a network of more weights than that makes a
-/// file that other programs refuse.
+/// The content of a file. Protocol Buffers messages are limited to 2 GiB: other programs refuse
+/// larger files.
 pub fn encode(network: &BinaryNetwork) -> Vec<u8> {
     let graph = graph(network);
     let opset = Message::new().string(1, "").integer(2, OPSET);
@@ -107,14 +108,14 @@ fn graph(network: &BinaryNetwork) -> Message {
         .message(12, &value("probabilities", architecture.outputs()))
 }
 
-/// A graph that is being written.
+/// A graph under construction.
 #[derive(Default)]
 struct Graph {
     message: Message,
 }
 
 impl Graph {
-    /// Appends an operator, and gives the name of its output back.
+    /// Appends an operator and returns the name of its output.
     fn node(
         &mut self,
         operator: &str,

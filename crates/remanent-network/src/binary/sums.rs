@@ -1,18 +1,18 @@
-//! The sums Σ_i ±h_i of a layer, straight from its bits.
+//! The sums Σ_i ±h_i of a layer, computed from its bits.
 //!
-//! Four inputs have sixteen sums ±a ± b ± c ± d, and four bits of a word say which of them an
-//! output wants. With AVX-512 the sixteen fill one register: shift, permute and add do the work of
-//! 64 multiplications. With AVX2 a register has the eight sums with +d, and the sign of d is put to
-//! what is looked up. Without either the signs are put to a, b, c and d, and these are added.
+//! Four inputs have sixteen sums ±a ± b ± c ± d, and four bits of a word select one of them. With
+//! AVX-512 the sixteen sums fill one register: shift, permute and add replace 64 multiplications.
+//! With AVX2 a register holds the eight sums with +d, and the sign is applied after the lookup.
+//! Otherwise the signs are applied to a, b, c and d before the addition.
 //!
-//! Fours that are all zero are left out: most pixels of a digit are. The order of the additions is
-//! fixed (four inputs, then the fours of a block one after another, then the blocks) and there is no
-//! fused multiply-add; a sum that starts at +0 does not feel a zero that is left out, nor its sign.
-//! So every instruction set gives the same bits. Sums within blocks also keep the rounding errors
-//! small: they grow like the number of blocks, not of inputs.
+//! Groups of four zeros are skipped: most pixels of a digit are zero. The order of additions is fixed
+//! (four inputs, then the groups of a block, then the blocks) and there is no fused multiply-add;
+//! skipping ±0 does not change a sum that starts at +0. So every instruction set gives the same
+//! bits. Summing by blocks also keeps rounding errors small: they grow with the number of blocks,
+//! not of inputs.
 
-use multiversion::multiversion;
 use multiversion::target::match_target;
+use remanent_math::multiversioned;
 
 use super::bits::{BLOCK, LANES, Words};
 
@@ -21,26 +21,28 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-/// Inputs that are looked up at once.
+/// Inputs looked up together.
 const QUAD: usize = 4;
-/// Fours in a block.
+/// Groups of four in a block.
+#[cfg(target_arch = "x86_64")]
 const QUADS: usize = BLOCK / QUAD;
 
 /// Numbers of a group of outputs.
 pub(super) type Lanes = [f32; LANES];
 
-/// For every output the sum of ±h. `words` has, for every block of inputs, one entry for every
-/// entry of `sums`.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub(super) fn signed_sums(words: &[Words], h: &[[f32; BLOCK]], sums: &mut [Lanes]) {
-    match_target! {
-        "x86_64+avx512f+avx512dq+avx512vl" => avx512::signed_sums(words, h, sums),
-        "x86_64+avx2" => avx2::signed_sums(words, h, sums),
-        _ => plain_sums(words, h, sums),
+multiversioned! {
+    /// For every output the sum of ±h. `words` has, for every block of inputs, one entry for every
+    /// entry of `sums`.
+    pub(super) fn signed_sums(words: &[Words], h: &[[f32; BLOCK]], sums: &mut [Lanes]) {
+        match_target! {
+            "x86_64+avx512f+avx512dq+avx512vl" => avx512::signed_sums(words, h, sums),
+            "x86_64+avx2" => avx2::signed_sums(words, h, sums),
+            _ => plain_sums(words, h, sums),
+        }
     }
 }
 
-/// The fours of a block that are not all zero, one bit each.
+/// The groups of four in a block that are not all zero, one bit each.
 #[inline(always)]
 fn used(h: &[f32; BLOCK]) -> u32 {
     let mut used = 0;
@@ -87,12 +89,13 @@ fn signed(value: f32, word: u32) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use multiversion::multiversion;
     use remanent_math::philox::Stream;
 
     use super::super::bits::Bits;
     use super::*;
 
-    /// Runs on AVX2 even where AVX-512 is there.
+    /// Uses AVX2 even if AVX-512 is available.
     #[multiversion(targets("x86_64+avx2"))]
     fn narrow_sums(words: &[Words], h: &[[f32; BLOCK]], sums: &mut [Lanes]) {
         match_target! {

@@ -1,6 +1,7 @@
 //! Every kernel against its formula in double precision; and the same bits from whole vectors, from
-//! single numbers and from plain code for any processor.
+//! single numbers and from code compiled for the baseline of the target.
 
+use remanent_math::adam::{AdamStep, advance as adam};
 use remanent_math::philox::Stream;
 
 use super::*;
@@ -172,7 +173,8 @@ fn regularisers() {
     );
 }
 
-const ADAM: AdamStep = AdamStep { rate: 0.02, spread: 3.0, b1: 0.9, b2: 0.99, epsilon: 1e-8 };
+const ADAM: AdamStep =
+    AdamStep { rate: 0.02, spread: 3.0, b1: 0.9, b2: 0.99, epsilon: 1e-8, negligible: NEGLIGIBLE };
 
 #[test]
 fn steps_of_adam() {
@@ -328,7 +330,7 @@ fn wide_instructions_give_the_bits_of_plain_code() {
     for i in 0..COUNT {
         let (t, s) = (theta[i], step[i]);
         let (m, v) = tanh_and_variance(1.3 * t);
-        let v = if v < NOTHING { 0.0 } else { v };
+        let v = if v < NEGLIGIBLE { 0.0 } else { v };
         assert_eq!((mean[i].to_bits(), deviation[i].to_bits()), (m.to_bits(), v.to_bits()));
 
         let shrinks = if t < 0.0 { s < 0.0 } else { s > 0.0 };
@@ -338,11 +340,11 @@ fn wide_instructions_give_the_bits_of_plain_code() {
         let sum = old_g[i] + 0.3 * 1.3 * v * (1.3 * t - s);
         assert_eq!(g[i].to_bits(), sum.to_bits(), "{t} {s}");
 
-        let s = if s.abs() < NOTHING { 0.0 } else { s };
+        let s = if s.abs() < NEGLIGIBLE { 0.0 } else { s };
         let mean = ADAM.b1 * old_first[i] + (1.0 - ADAM.b1) * s;
-        let mean = if mean.abs() < NOTHING { 0.0 } else { mean };
+        let mean = if mean.abs() < NEGLIGIBLE { 0.0 } else { mean };
         let square = ADAM.b2 * old_second[i] + (1.0 - ADAM.b2) * (s * s);
-        let square = if square < NOTHING * NOTHING { 0.0 } else { square };
+        let square = if square < NEGLIGIBLE * NEGLIGIBLE { 0.0 } else { square };
         let exact = ADAM.rate * mean / (square.sqrt() * ADAM.spread + ADAM.epsilon);
         assert_eq!(first[i].to_bits(), mean.to_bits());
         assert_eq!(second[i].to_bits(), square.to_bits());

@@ -1,27 +1,26 @@
-//! The two sums by looking them up, sixteen at a time, in a register (AVX-512).
+//! The two sums with AVX-512: groups of four terms are looked up in a register.
 //!
-//! The sixteen sums ±a ± b ± c ± d fill one register, and one permutation picks for
-//! each of sixteen lanes the one that its four signs name. So three instructions
-//! (shift, permute, add) do what takes 64 additions. For [`fields`] the lanes are
-//! patterns and the four signs are those of four sites; for [`add_sums`] the lanes
-//! are sites and the four signs are those of four patterns.
+//! The sixteen sums ±a ± b ± c ± d fill one register, and a permutation selects one of them for each
+//! of sixteen lanes by four sign bits. Three instructions (shift, permute, add) replace 64
+//! additions. For [`fields`] the lanes are patterns and the four signs are those of four sites; for
+//! [`add_sums`] the lanes are sites and the four signs are those of four patterns.
 //!
-//! The additions are those of [`super::plain_fields`] and [`super::add_plain_sums`], in
-//! the same order.
+//! The additions are those of [`super::plain_fields`] and [`super::add_plain_sums`], in the same
+//! order.
 
 use std::arch::x86_64::*;
 use std::cell::Cell;
 
-use remanent_math::avx512::{load, load_words, numbers};
+use remanent_math::avx512::{load, load_words, numbers, sums_of_four};
 
 use super::{GROUPS, LANES, Lanes, QUAD, Words};
 
 thread_local! {
-    /// Room for tables, kept between calls.
+    /// Buffer for tables, reused between calls.
     static TABLES: Cell<Vec<__m512>> = const { Cell::new(Vec::new()) };
 }
 
-/// The first `len` places of the room, which grows where it must.
+/// The first `len` entries of the buffer, which grows if necessary.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn sized(room: &mut Vec<__m512>, len: usize) -> &mut [__m512] {
@@ -31,34 +30,13 @@ fn sized(room: &mut Vec<__m512>, len: usize) -> &mut [__m512] {
     &mut room[..len]
 }
 
-/// Quads of groups in a block.
+/// Groups of four in a block.
 const QUADS: usize = GROUPS / QUAD;
-
-/// ±a ± b ± c ± d for the sixteen choices of signs; bit 3 of the place is that of a.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq")]
-fn table([a, b, c, d]: [f32; QUAD]) -> __m512 {
-    let place = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    let sign = _mm512_set1_ps(-0.0);
-    let a_sign = _mm512_and_ps(_mm512_castsi512_ps(_mm512_slli_epi32::<28>(place)), sign);
-    let b_sign = _mm512_and_ps(_mm512_castsi512_ps(_mm512_slli_epi32::<29>(place)), sign);
-    let c_sign = _mm512_and_ps(_mm512_castsi512_ps(_mm512_slli_epi32::<30>(place)), sign);
-    let d_sign = _mm512_and_ps(_mm512_castsi512_ps(_mm512_slli_epi32::<31>(place)), sign);
-    let ab = _mm512_add_ps(
-        _mm512_xor_ps(_mm512_set1_ps(a), a_sign),
-        _mm512_xor_ps(_mm512_set1_ps(b), b_sign),
-    );
-    let cd = _mm512_add_ps(
-        _mm512_xor_ps(_mm512_set1_ps(c), c_sign),
-        _mm512_xor_ps(_mm512_set1_ps(d), d_sign),
-    );
-    _mm512_add_ps(ab, cd)
-}
 
 /// The tables of sixteen times four sites: table `l` is that of lane `l` of the four groups.
 ///
-/// First the four sums ±a ± b of four tables side by side, and the same of c and d. Where
-/// a = b this has −0 for −a + b = 0; a sum that starts at +0 does not feel the difference.
+/// First the four sums ±a ± b of four tables side by side, and those of c and d. Where a = b,
+/// −a + b is −0 here; this does not change a sum that starts at +0.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn fill_tables([a, b, c, d]: &[Lanes; QUAD], tables: &mut [__m512; LANES]) {
@@ -94,7 +72,7 @@ pub(super) fn fields(words: &[Words], blocks: usize, chosen: &[u32], m: &[Lanes]
     }
     let last = chosen.len() - LANES;
     for start in (0..chosen.len()).step_by(LANES) {
-        // The last sixteen may take in some that are done already.
+        // The last sixteen may include patterns that were computed before.
         let start = start.min(last);
         let sums = sixteen_fields(words, blocks, &chosen[start..start + LANES], tables);
         u[start..start + LANES].copy_from_slice(&numbers(sums));
@@ -115,7 +93,7 @@ fn sixteen_fields(words: &[Words], blocks: usize, chosen: &[u32], tables: &[__m5
         let columns = transposed(rows);
         let mut shift = _mm512_set1_epi32(28);
         for quad in tables {
-            // Known to be below 32, the shift is one instruction.
+            // The compiler needs to know that the shift is below 32 to emit one instruction.
             let amount = _mm512_and_si512(shift, _mm512_set1_epi32(31));
             for lane in 0..LANES {
                 let place = _mm512_srlv_epi32(columns[lane], amount);
@@ -149,7 +127,7 @@ pub(super) fn add_sums(
     for (h, place) in h.chunks(QUAD).zip(tables.iter_mut()) {
         let mut quad = [0.0; QUAD];
         quad[..h.len()].copy_from_slice(h);
-        *place = table(quad);
+        *place = sums_of_four(quad);
     }
     for (block, groups) in groups.chunks_mut(GROUPS).enumerate() {
         match groups.len().div_ceil(QUAD) {
@@ -196,7 +174,7 @@ fn add_block_sums<const USED: usize>(
     }
 }
 
-/// Adds what the signs of four patterns pick from their table.
+/// Adds the table entries selected by the signs of four patterns.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn add_quad<const USED: usize>(signs: [__m512i; 2], table: __m512, sums: &mut [[__m512; USED]; 2]) {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::report::RsbSolution;
 use super::task::BrokenTask;
 use crate::curve::Branch;
-use crate::parameters::{Choice, ParameterError, check_alpha};
+use crate::parameters::{Choice, DomainError, check_alpha};
 
 /// The stabilities may be this negative before one step more is taken. Just behind a
 /// continuous onset one step leaves its stabilities negative by a few 1e-7.
@@ -34,7 +34,7 @@ impl BrokenTask<'_> {
         alpha: f64,
         choice: Choice,
         tolerance: f64,
-    ) -> Result<AutoSolution, ParameterError> {
+    ) -> Result<AutoSolution, DomainError> {
         self.as_needed(alpha, choice, tolerance, MOST_STEPS)
     }
 
@@ -45,7 +45,7 @@ impl BrokenTask<'_> {
         choice: Choice,
         tolerance: f64,
         most_steps: usize,
-    ) -> Result<AutoSolution, ParameterError> {
+    ) -> Result<AutoSolution, DomainError> {
         match choice {
             Choice::Good | Choice::Middle => {
                 let solution = self.symmetric(alpha, choice)?;
@@ -85,7 +85,7 @@ impl BrokenTask<'_> {
         alpha: f64,
         tolerance: f64,
         most_steps: usize,
-    ) -> Result<AutoSolution, ParameterError> {
+    ) -> Result<AutoSolution, DomainError> {
         let mut chosen = self.poor(alpha, 0)?;
         let holds = chosen.is_stable(tolerance);
         let mut is_discontinuous = false;

@@ -12,20 +12,23 @@
 //! and the next task is the one-step problem of [`super::site`] with the fields
 //! r_hat + √q_0_hat z + c θ̃. docs/RSB.md has the derivation.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::auto::{AutoSolution, TOLERANCE};
 use super::report::RsbSolution;
 use super::task::BrokenTask;
-use crate::anchor::{Anchor, Posterior, flips};
 use crate::chain::Chain;
-use crate::overlaps::{Conjugates, Resolution};
-use crate::parameters::ParameterError;
+use crate::inherited::InheritedLaw;
+use crate::number;
+use crate::overlaps::Conjugates;
+use crate::parameters::DomainError;
+use crate::posterior::{Posterior, flips};
+use crate::resolution::Resolution;
 use crate::solution::{Termination, generalisation_error};
 use crate::stage::ACCURACY;
 
 /// What a chain is after one of its tasks.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BrokenTaskResult {
     /// The number of the task, from 1.
     pub task: usize,
@@ -37,6 +40,7 @@ pub struct BrokenTaskResult {
     /// Whether its symmetry is broken although the replicon is positive.
     pub is_discontinuous: bool,
     /// The error on every task, old and still to come, after this one.
+    #[serde(with = "number::list")]
     pub eps_by_task: Vec<f64>,
 }
 
@@ -45,7 +49,7 @@ impl Chain {
     /// which is 0 or 1. Where a task has no solution of choice, the chain ends with the row
     /// that says so. The chain is solved with √2 times the nodes as well, and the
     /// difference is the `quadrature_error` of its rows.
-    pub fn solve_broken(&self, most_steps: usize) -> Result<Vec<BrokenTaskResult>, ParameterError> {
+    pub fn solve_broken(&self, most_steps: usize) -> Result<Vec<BrokenTaskResult>, DomainError> {
         let most_steps = most_steps.min(1);
         let coarse = self.solve_broken_at(most_steps, self.resolution)?;
         let mut fine = self.solve_broken_at(most_steps, self.resolution.level(1))?;
@@ -63,13 +67,13 @@ impl Chain {
         &self,
         most_steps: usize,
         resolution: Resolution,
-    ) -> Result<Vec<BrokenTaskResult>, ParameterError> {
+    ) -> Result<Vec<BrokenTaskResult>, DomainError> {
         let mut rows = Vec::with_capacity(self.tasks());
-        let mut anchor: Option<Anchor> = None;
+        let mut inherited: Option<InheritedLaw> = None;
         for t in 0..self.tasks() {
             let alpha = self.alpha[t];
             let (row, posterior) = {
-                let task = self.task(t, anchor.as_ref());
+                let Some(task) = self.task(t, inherited.as_ref()) else { break };
                 let broken = BrokenTask::of(task, alpha, resolution);
                 let AutoSolution { solution, is_stable, is_discontinuous } =
                     broken.as_needed(alpha, self.choice[t], TOLERANCE, most_steps)?;
@@ -105,7 +109,7 @@ impl Chain {
             };
             rows.push(row);
             let Some(posterior) = posterior else { break };
-            anchor = self.r_0.get(t).map(|r_0| Anchor::new(posterior, *r_0));
+            inherited = self.r_0.get(t).map(|r_0| posterior.inherited(*r_0));
         }
         Ok(rows)
     }

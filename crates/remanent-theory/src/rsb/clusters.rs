@@ -27,7 +27,7 @@ use super::report::{RsbSolution, finish};
 use super::solve::solve_at_x;
 use super::state::{State, StepConjugates, gap_index, x_index};
 use super::task::BrokenTask;
-use crate::parameters::{Choice, ParameterError, check_alpha};
+use crate::parameters::{Choice, DomainError, check_alpha};
 use crate::solution::Termination;
 
 /// Gaps are looked for between these multiples of q_0_hat.
@@ -42,7 +42,7 @@ impl BrokenTask<'_> {
     /// The one-step solution at x = 1 and `alpha` with the largest gap: the clusters
     /// of the typical state. Its complexity is positive between the dynamical and
     /// the static transition. A row that says so if there is none.
-    pub fn at_one(&self, alpha: f64) -> Result<RsbSolution, ParameterError> {
+    pub fn at_one(&self, alpha: f64) -> Result<RsbSolution, DomainError> {
         let alpha = check_alpha(alpha)?;
         let system = self.system();
         let none = |why| RsbSolution::none(alpha, system.beta, 1, why);
@@ -109,7 +109,7 @@ impl BrokenTask<'_> {
     /// to the lightest. Each row has s as `cluster_minus_beta_f`, Σ as `complexity`, and
     /// the stability λ_1 that says whether such clusters are themselves whole. Empty
     /// where there are no clusters.
-    pub fn complexity(&self, alpha: f64, rows: usize) -> Result<Vec<RsbSolution>, ParameterError> {
+    pub fn complexity(&self, alpha: f64, rows: usize) -> Result<Vec<RsbSolution>, DomainError> {
         let carried = self.poor(alpha, 1)?;
         let first = if carried.is_converged() { carried } else { self.at_one(alpha)? };
         if !first.is_converged() || first.complexity < -1e-9 {

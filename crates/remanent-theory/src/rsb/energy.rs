@@ -19,7 +19,7 @@ use remanent_math::grid::{Cluster, Nodes, Spread};
 use super::level::{ADDED, BEND, Lattice, Level, SLOPE};
 use super::state::StepOverlaps;
 use crate::energy::{potentials, wall_of};
-use crate::overlaps::Resolution;
+use crate::resolution::Resolution;
 
 /// Averages of the energetic side for one pattern per weight (α = 1).
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +77,7 @@ pub fn step_energy(o: &StepOverlaps, x: &[f64], beta: f64, resolution: Resolutio
         q: q_0 / kappa,
         slope: o.r / (q_0 * o.q_0_minus_r2 / kappa).sqrt(),
         wall: wall_of(beta),
-        resolution: resolution.0,
+        resolution: resolution.factor(),
     };
     let steps = x.len();
     let mut lattice: Option<Lattice> = None;

@@ -16,8 +16,8 @@
 use super::energy::{StepEnergy, step_energy};
 use super::site::{StepSite, Surroundings};
 use super::state::{State, StepConjugates, alpha_index, x_index};
-use crate::anchor::Anchor;
-use crate::overlaps::Resolution;
+use crate::inherited::InheritedLaw;
+use crate::resolution::Resolution;
 
 /// Everything that defines the saddle point but α and K.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ pub struct System<'a> {
     /// left; 0 without either.
     pub coupling: f64,
     /// What the previous task left; `None` for a first task.
-    pub anchor: Option<&'a Anchor>,
+    pub inherited: Option<&'a InheritedLaw>,
     /// 1 − q_⋆, if the self-overlap is held fixed.
     pub one_minus_q_star: Option<f64>,
     /// Node counts.
@@ -68,7 +68,7 @@ impl<'a> System<'a> {
 
     /// What a weight sees besides the patterns.
     pub fn surroundings(&self) -> Surroundings<'a> {
-        Surroundings { coupling: self.coupling, anchor: self.anchor }
+        Surroundings { coupling: self.coupling, inherited: self.inherited }
     }
 
     /// The equations of the curve of all solutions, for Newton's method and for the
@@ -159,11 +159,11 @@ pub fn phi(system: &System, state: &State, turn: &Turn) -> f64 {
 
 /// E[½ ln((1 − m̃²)/4)].
 fn kl_constant(system: &System) -> f64 {
-    match system.anchor {
-        Some(anchor) if system.coupling > 0.0 => {
+    match system.inherited {
+        Some(inherited) if system.coupling > 0.0 => {
             let mean: f64 =
-                anchor.panels().thetas.iter().zip(anchor.masses()).map(|(t, p)| t * p).sum();
-            anchor.kl_constant_and_mean() - mean
+                inherited.panels().thetas.iter().zip(inherited.masses()).map(|(t, p)| t * p).sum();
+            inherited.kl_constant_and_mean() - mean
         }
         _ => -std::f64::consts::LN_2,
     }

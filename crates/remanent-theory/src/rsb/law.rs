@@ -15,9 +15,10 @@ use remanent_math::grid::{Cluster, Nodes};
 use super::level::{Lattice, Level};
 use super::site::{Levels, Surroundings};
 use super::state::StepConjugates;
-use crate::anchor::{JointMasses, Posterior, joint_laws};
 use crate::fields::{FieldGrid, Purpose};
-use crate::overlaps::Resolution;
+use crate::inherited::JointMasses;
+use crate::posterior::{Posterior, joint_laws};
+use crate::resolution::Resolution;
 use crate::site::Site;
 
 /// The law of the field in which a weight lives, on a grid.
@@ -38,7 +39,7 @@ pub struct FieldLaw {
 impl FieldLaw {
     /// 1 − p for the task's own teacher, and 1 − p_k for every older one.
     pub fn flips(&self, resolution: Resolution) -> (f64, Vec<f64>) {
-        let signs = self.site.ln_sign_probabilities(&self.grid.fields, resolution.0);
+        let signs = self.site.ln_sign_probabilities(&self.grid.fields, resolution.factor());
         let wrong = |plus: &[f64], minus: &[f64]| {
             let nodes = signs.iter().zip(plus).zip(minus);
             2.0 * nodes.map(|((s, p), m)| p * s.0.exp() + m * s.1.exp()).sum::<f64>()
@@ -63,7 +64,8 @@ impl Surroundings<'_> {
         let switch = (c.stiffness + self.coupling + 2.0).max(1.0).sqrt();
         // A density of θ changes with b on the scale of the tilted Gaussian.
         let smooth = deviation.hypot(switch).min(fields.smoothness());
-        let finer = Resolution(resolution.0 * (fields.smoothness() / smooth).min(30.0));
+        let finer =
+            Resolution::unchecked(resolution.factor() * (fields.smoothness() / smooth).min(30.0));
         let outer = fields.grid(&site, Purpose::Densities, finer);
         let total = fields.probabilities(&outer, Purpose::Densities);
         let mut laws = vec![total];

@@ -12,7 +12,7 @@ use remanent_math::newton::{Newton, Outcome, Root};
 use remanent_math::scalar;
 
 use crate::ends::start_of_poor;
-use crate::overlaps::Resolution;
+use crate::resolution::Resolution;
 use crate::strand::{CurvePoint, equations};
 use crate::task::{Task, from_coordinates};
 
@@ -23,13 +23,13 @@ const LARGEST_FIELDS: f64 = 19.0;
 const NEARLY: f64 = 0.3;
 
 fn replicon(task: &Task, y: &[f64; 4], resolution: Resolution) -> Option<f64> {
-    let turn = task.turn(&from_coordinates(&[y[0], y[1], y[2]]), resolution)?;
+    let turn = task.iterate(&from_coordinates(&[y[0], y[1], y[2]]), resolution)?;
     Some(1.0 - y[3].exp() * turn.energy.curvature2 * turn.site.variance2)
 }
 
 /// The coordinates of the zero: those of the conjugates, and ln α.
 pub(super) fn replicon_zero(task: &Task, resolution: Resolution) -> Option<Root<4>> {
-    let coarse = Resolution(resolution.0.min(1.0) * 1.4 * Resolution::COARSE.0);
+    let coarse = Resolution::unchecked(resolution.factor().min(1.0) * 1.4 * 0.34);
     let start = start_of_poor(task, 1.0, coarse)?;
     let mut f = |y: &[f64; 4]| equations(task, y, coarse);
     let first = point_at(&mut f, start, &[0.0, 0.0, 0.0, 1.0], 1e-6)?;
@@ -38,7 +38,7 @@ pub(super) fn replicon_zero(task: &Task, resolution: Resolution) -> Option<Root<
         max_step: 1.5,
         min_step: 1e-5,
         tolerance: 1e-4,
-        max_turn: 0.4,
+        max_angle: 0.4,
         max_points: 300,
     };
     let mut values = vec![replicon(task, &first.y, coarse)?];
@@ -76,7 +76,7 @@ pub(super) fn replicon_zero(task: &Task, resolution: Resolution) -> Option<Root<
         at(zero)?.0
     };
     let mut closed = |y: &[f64; 4]| {
-        let turn = task.turn(&from_coordinates(&[y[0], y[1], y[2]]), resolution)?;
+        let turn = task.iterate(&from_coordinates(&[y[0], y[1], y[2]]), resolution)?;
         let r = task.residual_of(&[y[0], y[1], y[2]], y[3], &turn)?;
         let replicon = 1.0 - y[3].exp() * turn.energy.curvature2 * turn.site.variance2;
         Some([r[0], r[1], r[2], replicon])

@@ -25,7 +25,7 @@
 use rayon::prelude::*;
 use remanent_math::newton::Outcome;
 use remanent_math::scalar;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::equations::stabilities;
 use super::solve::{Hold, solve};
@@ -33,14 +33,14 @@ use super::state::{State, alpha_index, gap_index, x_index};
 use super::task::BrokenTask;
 use crate::branches::{folds, replicon_zeros};
 use crate::curve::Branch;
-use crate::parameters::{ParameterError, check_beta};
+use crate::parameters::{DomainError, Prior};
 use crate::single::SingleTask;
 
 /// The smaller of the two gaps, relative to q_0_hat, from which x at the onset follows.
 const OPENING: f64 = 1e-3;
 
 /// The lines at one β; `None` where a line does not exist.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BrokenPhaseRow {
     /// Inverse temperature β.
     pub beta: f64,
@@ -76,7 +76,7 @@ pub struct BrokenPhaseRow {
 }
 
 /// A point of the diagram.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhasePoint {
     /// α there.
     pub alpha: f64,
@@ -85,7 +85,7 @@ pub struct PhasePoint {
 }
 
 /// The whole diagram; a point is `None` if it does not lie between the given β.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BrokenPhaseDiagram {
     /// One row per β.
     pub rows: Vec<BrokenPhaseRow>,
@@ -98,24 +98,21 @@ pub struct BrokenPhaseDiagram {
     pub discontinuous_onset: Option<PhasePoint>,
 }
 
-/// Computes the diagram; `single.beta` is ignored. `done` is called after each β, from
-/// any thread.
+/// Computes the diagram of a task with this prior. `done` is called after each β, from any
+/// thread.
 pub fn broken_phase_diagram(
-    single: &SingleTask,
     betas: &[f64],
+    prior: Prior,
     done: &(dyn Fn() + Sync),
-) -> Result<BrokenPhaseDiagram, ParameterError> {
-    for beta in betas {
-        check_beta(*beta)?;
-    }
+) -> Result<BrokenPhaseDiagram, DomainError> {
     let rows: Vec<BrokenPhaseRow> = betas
         .par_iter()
         .map(|beta| {
-            let row = BrokenTask::new(SingleTask { beta: *beta, ..*single }).phase_row();
+            let row = BrokenTask::new(SingleTask::new(*beta)?.with_prior(prior)).phase_row();
             done();
-            row
+            Ok(row)
         })
-        .collect();
+        .collect::<Result<_, DomainError>>()?;
     let between = |is_above: &dyn Fn(&BrokenPhaseRow) -> bool| {
         let below = rows.iter().filter(|r| !is_above(r)).map(|r| r.beta).reduce(f64::max)?;
         let above = rows.iter().filter(|r| is_above(r)).map(|r| r.beta).reduce(f64::min)?;
@@ -123,11 +120,11 @@ pub fn broken_phase_diagram(
     };
     Ok(BrokenPhaseDiagram {
         first_breaking: between(&|r| r.onset.is_some())
-            .and_then(|(a, b)| first_breaking(single, a, b)),
+            .and_then(|(a, b)| first_breaking(prior, a, b)),
         end_of_jump: between(&|r| r.closing_branch == Some(Branch::Middle))
-            .and_then(|(a, b)| end_of_jump(single, a, b)),
+            .and_then(|(a, b)| end_of_jump(prior, a, b)),
         discontinuous_onset: between(&|r| r.onset_x.is_some_and(|x| x > 1.0))
-            .and_then(|(a, b)| discontinuous_onset(single, a, b)),
+            .and_then(|(a, b)| discontinuous_onset(prior, a, b)),
         rows,
     })
 }
@@ -216,18 +213,22 @@ impl BrokenTask<'_> {
     }
 }
 
+fn first_task(beta: f64, prior: Prior) -> Option<SingleTask> {
+    Some(SingleTask::new(beta).ok()?.with_prior(prior))
+}
+
 /// Where x at the onset is 1.
-fn discontinuous_onset(single: &SingleTask, below: f64, above: f64) -> Option<PhasePoint> {
-    let at = |beta: f64| BrokenTask::new(SingleTask { beta, ..*single }).opening();
+fn discontinuous_onset(prior: Prior, below: f64, above: f64) -> Option<PhasePoint> {
+    let at = |beta: f64| BrokenTask::new(first_task(beta, prior)?).opening();
     let beta = scalar::root(|b| at(b).map_or(f64::NAN, |o| o.x - 1.0), below, above, 1e-8)?;
     Some(PhasePoint { alpha: at(beta)?.alpha, beta })
 }
 
 /// Where the replicon vanishes at the fold of the good branch.
-fn end_of_jump(single: &SingleTask, below: f64, above: f64) -> Option<PhasePoint> {
+fn end_of_jump(prior: Prior, below: f64, above: f64) -> Option<PhasePoint> {
     let fold = |beta: f64| {
-        let curve = SingleTask { beta, ..*single }.curve(3.0)?;
-        folds(&curve, single.resolution).into_iter().find(|f| f.ends == Branch::Good)
+        let single = first_task(beta, prior)?;
+        folds(&single.curve(3.0)?, single.resolution()).into_iter().find(|f| f.ends == Branch::Good)
     };
     let replicon = |beta: f64| fold(beta).map_or(f64::NAN, |f| f.solution.replicon);
     // The replica-symmetric fold may be gone at the smaller β.
@@ -240,15 +241,15 @@ fn end_of_jump(single: &SingleTask, below: f64, above: f64) -> Option<PhasePoint
 }
 
 /// Where the smallest replicon along the curve is 0.
-fn first_breaking(single: &SingleTask, below: f64, above: f64) -> Option<PhasePoint> {
+fn first_breaking(prior: Prior, below: f64, above: f64) -> Option<PhasePoint> {
     let smallest = |beta: f64| {
-        let single = SingleTask { beta, ..*single };
+        let single = first_task(beta, prior)?;
         let curve = single.curve(3.0)?;
         let points = &curve.strands().first()?.points;
         let task = single.task();
         let value = |y: &[f64; 4]| {
             let c = crate::task::from_coordinates(&[y[0], y[1], y[2]]);
-            let turn = task.turn(&c, single.resolution);
+            let turn = task.iterate(&c, single.resolution());
             turn.map_or(f64::INFINITY, |t| {
                 1.0 - y[3].exp() * t.energy.curvature2 * t.site.variance2
             })

@@ -2,11 +2,12 @@
 
 use remanent_math::linear;
 use remanent_math::newton::{Outcome, Root};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::equations::{System, Turn, d_phi_d_x, phi, residual_of, stabilities};
 use super::state::State;
-use crate::overlaps::Resolution;
+use crate::number;
+use crate::resolution::Resolution;
 use crate::solution::{Solution, Termination, generalisation_error};
 
 /// One solution with K steps. Where there is none, the numbers are NaN (null in
@@ -22,73 +23,69 @@ pub struct RsbSolution {
     /// Whether α falls along the curve here, read from the onset: behind the fold.
     pub is_saddle: bool,
     /// Self-overlap q_d.
-    #[serde(deserialize_with = "null_is_nan")]
+    #[serde(with = "number")]
     pub q_d: f64,
     /// q_0, q_1, …, q_K: overlaps of two states in different clusters, …, in the same one.
     pub q: Vec<f64>,
     /// Overlap r with the teacher.
-    #[serde(deserialize_with = "null_is_nan")]
+    #[serde(with = "number")]
     pub r: f64,
     /// Parisi's parameters x_1, …, x_K.
     pub x: Vec<f64>,
     /// Conjugate of q_d.
-    #[serde(deserialize_with = "null_is_nan")]
+    #[serde(with = "number")]
     pub q_d_hat: f64,
     /// Conjugates of q_0, …, q_K (without their factors x_{l+1} − x_l).
     pub q_hat: Vec<f64>,
     /// Conjugate of r.
-    #[serde(deserialize_with = "null_is_nan")]
+    #[serde(with = "number")]
     pub r_hat: f64,
     /// Overlap p of the decoded weights sign(m) with the teacher.
-    #[serde(deserialize_with = "null_is_nan")]
+    #[serde(with = "number")]
     pub p: f64,
     /// Generalisation error ε = arccos(p)/π.
-    #[serde(deserialize_with = "null_is_nan")]
+    #[serde(with = "number")]
     pub eps: f64,
     /// ln ε.
-    #[serde(deserialize_with = "null_is_nan")]
+    #[serde(with = "number")]
     pub ln_eps: f64,
     /// φ = −βf per weight.
-    #[serde(deserialize_with = "null_is_nan")]
+    #[serde(with = "number")]
     pub minus_beta_f: f64,
     /// ∂φ/∂x_l, l = 1 … K: 0 at a static solution, to its residual.
     pub d_phi_d_x: Vec<f64>,
     /// Complexity Σ = −x² ∂φ/∂x of the clusters of the outermost step (0 for K = 0).
-    #[serde(deserialize_with = "null_is_nan")]
+    #[serde(with = "number")]
     pub complexity: f64,
     /// −βf of one such cluster, ∂(xφ)/∂x = φ + x ∂φ/∂x.
-    #[serde(deserialize_with = "null_is_nan")]
+    #[serde(with = "number")]
     pub cluster_minus_beta_f: f64,
     /// λ_0, …, λ_K; negative where a level wants to break once more.
     pub stability: Vec<f64>,
     /// 1 − q_d.
-    #[serde(deserialize_with = "null_is_nan")]
+    #[serde(with = "number")]
     pub one_minus_q_d: f64,
     /// q_d − q_K.
-    #[serde(deserialize_with = "null_is_nan")]
+    #[serde(with = "number")]
     pub q_d_minus_q_k: f64,
     /// q_l − q_{l−1}, l = 1 … K.
     pub q_gaps: Vec<f64>,
     /// q_0 − r².
-    #[serde(deserialize_with = "null_is_nan")]
+    #[serde(with = "number")]
     pub q_0_minus_r2: f64,
     /// q_K_hat − q_d_hat.
-    #[serde(deserialize_with = "null_is_nan")]
+    #[serde(with = "number")]
     pub stiffness: f64,
     /// q_l_hat − q_{l−1}_hat, l = 1 … K.
     pub q_hat_gaps: Vec<f64>,
     /// Largest relative mismatch of the equations.
-    #[serde(deserialize_with = "null_is_nan")]
+    #[serde(with = "number")]
     pub residual: f64,
     /// Estimate of the largest relative error that is due to quadrature.
-    #[serde(deserialize_with = "null_is_nan")]
+    #[serde(with = "number")]
     pub quadrature_error: f64,
     /// How the search ended.
     pub termination: Termination,
-}
-
-fn null_is_nan<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
-    Ok(Option::<f64>::deserialize(d)?.unwrap_or(f64::NAN))
 }
 
 impl RsbSolution {
@@ -264,7 +261,7 @@ fn quadrature_error<const M: usize>(
     is_static: bool,
 ) -> f64 {
     let steps = (M - 4) / 2;
-    let finer = Resolution(system.resolution.0 * std::f64::consts::SQRT_2);
+    let finer = Resolution::unchecked(system.resolution.factor() * std::f64::consts::SQRT_2);
     let Some(fine) = system.with_resolution(finer).turn(state, false) else { return f64::NAN };
     let Some(mut r) = residual_of(&root.x, state, &fine) else { return f64::NAN };
     if !is_static {

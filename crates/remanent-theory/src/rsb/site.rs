@@ -20,9 +20,10 @@ use remanent_math::grid::{Cluster, Nodes, Spread};
 
 use super::level::{ADDED, BEND, Lattice, Level, SLOPE};
 use super::state::{StepConjugates, StepOverlaps};
-use crate::anchor::Anchor;
 use crate::fields::{Fields, Purpose};
-use crate::overlaps::{Conjugates, Resolution};
+use crate::inherited::InheritedLaw;
+use crate::overlaps::Conjugates;
+use crate::resolution::Resolution;
 use crate::site::Site;
 
 /// Averages of the entropic side.
@@ -58,7 +59,7 @@ pub struct Surroundings<'a> {
     /// c, the weight of the entropy and of what the previous task left.
     pub coupling: f64,
     /// The law of what it left.
-    pub anchor: Option<&'a Anchor>,
+    pub inherited: Option<&'a InheritedLaw>,
 }
 
 pub(super) struct Levels<'a> {
@@ -125,7 +126,7 @@ impl Surroundings<'_> {
     /// The law of the field of the outermost level, r_hat + √q_0_hat z + c θ̃.
     pub(super) fn fields(&self, c: &StepConjugates) -> Fields<'_> {
         let conjugates = Conjugates { stiffness: c.stiffness, q_0_hat: c.q_0_hat, r_hat: c.r_hat };
-        Fields::new(&conjugates, self.coupling, self.anchor)
+        Fields::new(&conjugates, self.coupling, self.inherited)
     }
 }
 
@@ -140,7 +141,7 @@ impl<'a> Levels<'a> {
     ) -> Self {
         let deviation = c.q_0_hat.sqrt();
         let outer = (c.r_hat - REACH_BELOW * deviation, c.r_hat + REACH * deviation);
-        Self { site, c, x, signs, resolution: resolution.0, outer, mixed: false }
+        Self { site, c, x, signs, resolution: resolution.factor(), outer, mixed: false }
     }
 
     /// Takes notice of the rising fields of the outermost level.

@@ -12,10 +12,12 @@ use super::report::{RsbSolution, finish};
 use super::state::{State, alpha_index, gap_index, x_index};
 use super::trace::{Care, Origin, Trace, hermite};
 use crate::curve::{Branch, Curve};
-use crate::overlaps::Resolution;
-use crate::parameters::{Choice, ParameterError, check_alpha};
+use crate::parameters::{Choice, DomainError, check_alpha};
+use crate::resolution::Resolution;
+use crate::roots::{Found, roots};
 use crate::single::{SingleTask, choose, why_none};
-use crate::solution::{Found, Termination, finish as finish_symmetric, roots};
+use crate::solution::Termination;
+use crate::stage::finish as finish_symmetric;
 use crate::task::Task;
 
 /// The largest number of steps that can be asked for.
@@ -59,7 +61,7 @@ pub struct BrokenTask<'a> {
 impl BrokenTask<'static> {
     /// A first task, with nothing computed yet.
     pub fn new(single: SingleTask) -> Self {
-        Self::of(single.task(), TRACED, single.resolution)
+        Self::of(single.task(), TRACED, single.resolution())
     }
 }
 
@@ -84,7 +86,7 @@ impl<'a> BrokenTask<'a> {
         System {
             beta: self.task.beta,
             coupling: self.task.coupling,
-            anchor: self.task.anchor,
+            inherited: self.task.inherited,
             one_minus_q_star: self.task.one_minus_q_star,
             resolution: self.resolution,
         }
@@ -113,7 +115,7 @@ impl<'a> BrokenTask<'a> {
     }
 
     /// The replica-symmetric solution of choice; a row that says so if there is none.
-    pub fn symmetric(&self, alpha: f64, choice: Choice) -> Result<RsbSolution, ParameterError> {
+    pub fn symmetric(&self, alpha: f64, choice: Choice) -> Result<RsbSolution, DomainError> {
         let alpha = check_alpha(alpha)?;
         let traced;
         let curve = if alpha <= self.reach {
@@ -225,7 +227,7 @@ impl<'a> BrokenTask<'a> {
     /// All solutions with `steps` steps at `alpha`, in the order of their curve; for
     /// 0 steps those of the replica-symmetric equations. With x_K > 1 they are of
     /// no measure over clusters and are left out.
-    pub fn solve(&self, alpha: f64, steps: usize) -> Result<Vec<RsbSolution>, ParameterError> {
+    pub fn solve(&self, alpha: f64, steps: usize) -> Result<Vec<RsbSolution>, DomainError> {
         let alpha = check_alpha(alpha)?;
         if steps == 0 {
             return Ok(self.all_symmetric(alpha).into_iter().map(|(s, _)| s).collect());
@@ -247,7 +249,7 @@ impl<'a> BrokenTask<'a> {
 
     /// The solution with `steps` steps at `alpha` on the poor branch: before the
     /// fold of the broken curve. A row that says so if there is none.
-    pub fn poor(&self, alpha: f64, steps: usize) -> Result<RsbSolution, ParameterError> {
+    pub fn poor(&self, alpha: f64, steps: usize) -> Result<RsbSolution, DomainError> {
         let alpha = check_alpha(alpha)?;
         if steps == 0 {
             return self.symmetric(alpha, Choice::Poor);

@@ -5,15 +5,17 @@ use super::equations::{System, d_phi_d_x, phi, stabilities};
 use super::site::{StepSite, Surroundings};
 use super::state::{State, StepConjugates, StepOverlaps};
 use super::task::BrokenTask;
-use crate::anchor::{Anchor, Posterior};
 use crate::energy::energy;
 use crate::fields::{Fields, site_averages};
-use crate::overlaps::{Conjugates, Overlaps, Resolution};
+use crate::inherited::InheritedLaw;
+use crate::overlaps::{Conjugates, Overlaps};
+use crate::posterior::Posterior;
+use crate::resolution::Resolution;
 use crate::single::SingleTask;
 use crate::site::{Moments, Site};
 use crate::task::Task;
 
-const RESOLUTION: Resolution = Resolution(1.2);
+const RESOLUTION: Resolution = Resolution::STANDARD;
 
 /// Overlaps from (q_d, r, q_0, …, q_K).
 fn overlaps(values: &[f64]) -> StepOverlaps {
@@ -43,7 +45,7 @@ fn energy_at(values: &[f64], x: &[f64], beta: f64) -> StepEnergy {
 }
 
 fn site_at(values: &[f64], x: &[f64], entropy: f64) -> StepSite {
-    let alone = Surroundings { coupling: entropy, anchor: None };
+    let alone = Surroundings { coupling: entropy, inherited: None };
     alone.step_site(&conjugates(values), x, false, RESOLUTION)
 }
 
@@ -231,11 +233,11 @@ fn phi_is_stationary() {
 }
 
 /// A broken first task's law of the magnetisations, seen by a task with r_0 = 0.4.
-fn anchor(alpha: f64) -> Anchor {
+fn inherited(alpha: f64) -> InheritedLaw {
     let task = BrokenTask::new(SingleTask::new(20.0).unwrap());
     let s = task.poor(alpha, 1).unwrap();
     let law = task.system().surroundings().law(&s.state().conjugates, s.x[0], RESOLUTION);
-    Anchor::new(law.posterior(RESOLUTION), 0.4)
+    law.posterior(RESOLUTION).inherited(0.4)
 }
 
 /// The law of the field in which a weight lives gives the order parameters back, and
@@ -247,7 +249,7 @@ fn the_law_of_the_field_has_the_order_parameters_as_moments() {
         let s = task.poor(alpha, 1).unwrap();
         let law = task.system().surroundings().law(&s.state().conjugates, s.x[0], RESOLUTION);
         let mut moments = vec![];
-        law.site.moments(&law.grid.fields, RESOLUTION.0, &mut moments);
+        law.site.moments(&law.grid.fields, RESOLUTION.factor(), &mut moments);
         let average = |f: &dyn Fn(f64, &Moments) -> f64| -> f64 {
             let nodes = law.grid.fields.iter().zip(&law.total).zip(&moments);
             nodes.map(|((b, q), m)| q * f(*b, m)).sum()
@@ -257,13 +259,13 @@ fn the_law_of_the_field_has_the_order_parameters_as_moments() {
         close(average(&|b, m| b.signum() * m.mean), s.r, "r");
         close(average(&|_, m| m.mean * m.mean), s.q[1], "q_1");
         close(law.flips(RESOLUTION).0, 1.0 - s.p, "1 - p");
-        let anchor = Anchor::new(law.posterior(RESOLUTION), 1.0);
+        let inherited = law.posterior(RESOLUTION).inherited(1.0);
         let average = |f: fn(f64) -> f64| -> f64 {
-            anchor.panels().thetas.iter().zip(anchor.masses()).map(|(t, p)| p * f(*t)).sum()
+            inherited.panels().thetas.iter().zip(inherited.masses()).map(|(t, p)| p * f(*t)).sum()
         };
-        close(average(f64::tanh), s.r, "r of the anchor");
-        close(average(|t| t.tanh().powi(2)), s.q_d, "q_d of the anchor");
-        close(average(f64::signum), s.p, "p of the anchor");
+        close(average(f64::tanh), s.r, "r of the inherited");
+        close(average(|t| t.tanh().powi(2)), s.q_d, "q_d of the inherited");
+        close(average(f64::signum), s.p, "p of the inherited");
     }
 }
 
@@ -272,15 +274,15 @@ fn the_law_of_the_field_has_the_order_parameters_as_moments() {
 fn the_law_at_x_1_is_replica_symmetric() {
     let (q_d_hat, r_hat, q_1_hat, q_0_hat) = (64.0, 6.0, 60.0, 49.0);
     let c = conjugates(&[q_d_hat, r_hat, q_0_hat, q_1_hat]);
-    let alone = Surroundings { coupling: 0.0, anchor: None };
-    let broken = Anchor::new(alone.law(&c, 1.0, RESOLUTION).posterior(RESOLUTION), 0.7);
+    let alone = Surroundings { coupling: 0.0, inherited: None };
+    let broken = alone.law(&c, 1.0, RESOLUTION).posterior(RESOLUTION).inherited(0.7);
     let c = Conjugates { stiffness: q_0_hat - q_d_hat, q_0_hat, r_hat };
     let site = Site { stiffness: c.stiffness, entropy: 0.0 };
     let fields = Fields::new(&c, 0.0, None);
-    let symmetric = Anchor::new(Posterior::new(site, &fields, RESOLUTION), 0.7);
+    let symmetric = Posterior::new(site, &fields, RESOLUTION).inherited(0.7);
     for k in 1..=6 {
-        let moment = |anchor: &Anchor| -> f64 {
-            let nodes = anchor.panels().thetas.iter().zip(anchor.masses());
+        let moment = |inherited: &InheritedLaw| -> f64 {
+            let nodes = inherited.panels().thetas.iter().zip(inherited.masses());
             nodes.map(|(t, p)| p * t.tanh().powi(k)).sum()
         };
         close(moment(&broken), moment(&symmetric), "moment of m");
@@ -291,8 +293,8 @@ fn the_law_at_x_1_is_replica_symmetric() {
 /// solution dφ/dα = g_E.
 #[test]
 fn a_later_task_is_stationary_too() {
-    let anchor = anchor(1.0);
-    let surroundings = Surroundings { coupling: 4.0, anchor: Some(&anchor) };
+    let inherited = inherited(1.0);
+    let surroundings = Surroundings { coupling: 4.0, inherited: Some(&inherited) };
     let values = [64.0, 6.0, 49.0, 60.0];
     let at = |v: &[f64], x: f64| surroundings.step_site(&conjugates(v), &[x], false, RESOLUTION);
     let (s, x) = (at(&values, 0.5), 0.5);
@@ -305,7 +307,8 @@ fn a_later_task_is_stationary_too() {
     let by_x = derivative(&[x], 0, 1e-3, |x| at(&values, x[0]).g_s);
     close(by_x, s.excess[0] + 0.5 * 11.0 * q[0], "d g_S / d x");
 
-    let task = Task { beta: 20.0, coupling: 2.0, anchor: Some(&anchor), one_minus_q_star: None };
+    let task =
+        Task { beta: 20.0, coupling: 2.0, inherited: Some(&inherited), one_minus_q_star: None };
     let broken = BrokenTask::of(task, 1.4, RESOLUTION);
     let onset = broken.onset().unwrap();
     let alpha = 1.3 * onset.alpha;
@@ -336,7 +339,7 @@ fn no_steps_are_replica_symmetry() {
     let system = System {
         beta: 20.0,
         coupling: 0.0,
-        anchor: None,
+        inherited: None,
         one_minus_q_star: None,
         resolution: RESOLUTION,
     };

@@ -18,7 +18,7 @@ use super::fold::Fold;
 use super::report::{RsbSolution, finish};
 use super::solve::{Hold, solve};
 use super::state::{gap_index, x_index};
-use crate::overlaps::Resolution;
+use crate::resolution::Resolution;
 
 /// The gap, relative to the field variance it splits from, at which a trace begins.
 pub(super) const FIRST_GAP: f64 = 0.01;
@@ -83,7 +83,7 @@ impl Care {
                 Self::Quick => 1e-6,
                 Self::Drawn => 1e-9,
             },
-            max_turn: if drawn { 0.1 } else { 0.35 },
+            max_angle: if drawn { 0.1 } else { 0.35 },
             max_points: 600,
         }
     }
@@ -92,7 +92,7 @@ impl Care {
 impl<'a, const M: usize> Trace<'a, M> {
     /// Follows the curve from its origin.
     pub(super) fn new(system: System<'a>, origin: Origin<M>, care: Care) -> Option<Self> {
-        let coarse = Resolution(care.fraction((M - 4) / 2) * system.resolution.0);
+        let coarse = Resolution::unchecked(care.fraction((M - 4) / 2) * system.resolution.factor());
         let rough = system.with_resolution(coarse);
         let (hold, start, index) = match origin {
             Origin::Opening { mut y, level, ln_variance } => {

@@ -49,7 +49,7 @@ impl Centred {
         resolution: f64,
     ) -> Self {
         let centre = match shape {
-            Shape::DeepValley => site.mode(0.0, turning_point, f64::NAN).unwrap_or(0.0),
+            Shape::DeepValley => site.mode(0.0, turning_point).unwrap_or(0.0),
             Shape::OneMode | Shape::ShallowValley => 0.0,
         };
         let origin = Origin::at(centre);

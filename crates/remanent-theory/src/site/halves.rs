@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use multiversion::multiversion;
 use remanent_math::{elementary, legendre};
 
-use super::shape::{DEPTH, Hyperbolic, Place, TurningPoint};
+use super::shape::{DEPTH, Hyperbolic, SitePoint, TurningPoint};
 use super::{STRONG_ENTROPY, Site};
 
 /// Nodes of a panel.
@@ -22,14 +22,14 @@ impl Site {
         field: f64,
         turning_point: &TurningPoint,
         refinement: f64,
-    ) -> (Place, f64) {
+    ) -> (SitePoint, f64) {
         let (nodes, weights) = &*LEGENDRE;
-        let mode = self.mode(field, turning_point, f64::NAN).unwrap_or(0.0);
+        let mode = self.mode(field, turning_point).unwrap_or(0.0);
         let at_zero = self.exponent(0.0, field);
         let at_mode = self.exponent(mode, field);
         let top = at_zero.max(at_mode);
         let highest = if at_mode >= at_zero { mode } else { 0.0 };
-        let reference = Place::at::<ENTROPY>(highest);
+        let reference = SitePoint::at::<ENTROPY>(highest);
         let mut total = [0.0; LANES];
         // Adds panels from `start` to where nothing is left to add, or to `limit`; answers
         // where it ended.
@@ -48,7 +48,7 @@ impl Site {
                 };
                 let (middle, half) = (0.5 * (from + to), 0.5 * (to - from).abs());
                 for i in 0..LANES {
-                    let place = Place::at::<ENTROPY>(middle + half * nodes[i]);
+                    let place = SitePoint::at::<ENTROPY>(middle + half * nodes[i]);
                     let exponent = self.exponent_from::<ENTROPY>(&place, &reference, field);
                     total[i] += half * weights[i] * elementary::exp(exponent) * place.one_minus_m2;
                 }

@@ -35,7 +35,7 @@ use remanent_math::elementary;
 
 use self::halves::all_sign_probabilities;
 use self::outwards::all_moments;
-use self::shape::{Hyperbolic, Origin, Place};
+use self::shape::{Hyperbolic, Origin, SitePoint};
 
 /// The measure, for every field.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -140,7 +140,7 @@ impl Site {
     pub fn density(&self, theta: f64, fields: &[f64], moments: &[Moments], densities: &mut [f64]) {
         if self.entropy > STRONG_ENTROPY {
             all_narrow_exponents(self, theta, fields, moments, densities);
-            let one_minus_m2 = Place::at::<false>(theta).one_minus_m2;
+            let one_minus_m2 = SitePoint::at::<false>(theta).one_minus_m2;
             densities.iter_mut().for_each(|d| *d = elementary::exp(*d) * one_minus_m2);
         } else {
             all_densities(self, theta, fields, moments, densities);
@@ -174,7 +174,7 @@ fn all_densities(
     moments: &[Moments],
     densities: &mut [f64],
 ) {
-    let near = Place::at::<true>(theta.abs());
+    let near = SitePoint::at::<true>(theta.abs());
     let (a, gap, side) = (site.stiffness, near.gap, 1.0_f64.copysign(theta));
     let entropy = site.entropy * near.entropy;
     for ((density, field), m) in densities.iter_mut().zip(fields).zip(moments) {
@@ -205,7 +205,7 @@ mod tests {
             for (x, w) in nodes.iter().zip(&weights) {
                 let theta = middle + half * x;
                 let p = half * w * (site.exponent(theta, field) - top).exp();
-                let place = Place::at::<false>(theta);
+                let place = SitePoint::at::<false>(theta);
                 sums[0] += p;
                 sums[1] += p * place.gap;
                 sums[2] += p * place.gap * place.gap;

@@ -1,14 +1,28 @@
 //! Integrals over the whole line: moments of the magnetisation.
 //!
-//! Several fields fill the lanes of one vector: their modes are found together,
-//! and their integrals run in step, each with its own centre and scale, until
-//! nothing is left to add in any of them.
+//! [`all_moments`] sorts the fields by the shape that the measure has in them:
+//!
+//! | field | measure | integral |
+//! |---|---|---|
+//! | weak | even but for a little | both halves together, [`Centred`] |
+//! | strong enough for one mode | one peak | outwards from its mode, [`Site::peaks`] |
+//! | two modes, a shallow valley between | two joined peaks | outwards from θ = 0, [`Site::across`] |
+//! | two modes, a deep valley between | two separate peaks | each side by [`Site::peaks`], then added |
+//!
+//! The speed of the whole theory is decided here, so the code is written for vector units. Sixteen
+//! fields fill the lanes of one block ([`Lanes`]); the last block is filled up with copies. Loops over
+//! lanes have no branches: conditions choose between values (`if … { a } else { b }`), and whether any
+//! lane still has something to do is collected in the bits of `open`. All lanes take as many steps as
+//! the slowest one; steps that a lane does not need change nothing.
+//!
+//! Sums are taken relative to a reference point of each lane (its mode): `Sums` holds moments of
+//! u − u*, with u = 1 − m, so that a variance of 1e-12 is not the difference of two numbers near 1.
 
 use multiversion::multiversion;
 use remanent_math::elementary;
 
 use super::centred::Centred;
-use super::shape::{Hyperbolic, Origin, Place, Shape, TurningPoint};
+use super::shape::{Hyperbolic, Origin, Shape, SitePoint, TurningPoint};
 use super::{Moments, Site};
 
 /// Weights below this fraction of the largest are dropped.
@@ -171,7 +185,7 @@ impl References {
         let zero = [0.0; LANES];
         let mut references = Self { theta: *theta, gap: zero, one_minus_m2: zero, entropy: zero };
         for (i, theta) in theta.iter().enumerate() {
-            let place = Place::at::<ENTROPY>(*theta);
+            let place = SitePoint::at::<ENTROPY>(*theta);
             references.gap[i] = place.gap;
             references.one_minus_m2[i] = place.one_minus_m2;
             references.entropy[i] = place.entropy;
@@ -180,11 +194,12 @@ impl References {
     }
 
     #[inline(always)]
-    fn place(&self, i: usize) -> Place {
-        Place { gap: self.gap[i], one_minus_m2: self.one_minus_m2[i], entropy: self.entropy[i] }
+    fn place(&self, i: usize) -> SitePoint {
+        SitePoint { gap: self.gap[i], one_minus_m2: self.one_minus_m2[i], entropy: self.entropy[i] }
     }
 
-    /// Whether no weight is worth adding any more.
+    /// Whether no weight is worth adding any more, in any lane. Bits instead of an early return: the
+    /// loop then is one vector comparison.
     #[inline(always)]
     fn outweigh(&self, weights: &Lanes) -> bool {
         let mut open = 0_u64;
@@ -212,7 +227,7 @@ impl Valley {
         turning_point: &TurningPoint,
         resolution: f64,
     ) -> Self {
-        let mode = site.mode(0.0, turning_point, f64::NAN).unwrap_or(0.0);
+        let mode = site.mode(0.0, turning_point).unwrap_or(0.0);
         let scale = VALLEY_SPACING * (site.width(mode) / 0.5).min(1.0);
         let Steps { offset: mut theta, mut weight } =
             Steps::new(1.0 / resolution, VALLEY_SPREADING, VALLEY_REACH);
@@ -221,7 +236,7 @@ impl Valley {
             (vec![0.0; count], vec![0.0; count], vec![0.0; count]);
         for j in 0..count {
             theta[j] *= scale;
-            let place = Place::at::<ENTROPY>(theta[j]);
+            let place = SitePoint::at::<ENTROPY>(theta[j]);
             gap[j] = place.gap;
             one_minus_m2[j] = place.one_minus_m2;
             entropy[j] = place.entropy;
@@ -366,7 +381,7 @@ impl Site {
                 let mut weight = [0.0; LANES];
                 for j in start..start + STRIDE {
                     let near = valley.gap[j];
-                    let place = Place {
+                    let place = SitePoint {
                         gap: if side > 0.0 { near } else { 2.0 - near },
                         one_minus_m2: valley.one_minus_m2[j],
                         entropy: valley.entropy[j],
@@ -388,6 +403,8 @@ impl Site {
     }
 }
 
+/// The moments in each field, by the way that the shape of the measure there asks for. Fields of
+/// either sign: the results for −B are those of −m in B.
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 pub(super) fn all_moments<const ENTROPY: bool>(
     site: &Site,

@@ -9,7 +9,7 @@ pub(super) const DEPTH: f64 = 42.0;
 
 /// A point of the line, with what the measure needs to know of it.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct SitePoint {
     /// u = 1 − tanh θ.
     pub(super) gap: f64,
     /// 1 − tanh² θ.
@@ -18,7 +18,7 @@ pub(super) struct Place {
     pub(super) entropy: f64,
 }
 
-impl Place {
+impl SitePoint {
     #[inline(always)]
     pub(super) fn at<const ENTROPY: bool>(theta: f64) -> Self {
         let size = theta.abs();
@@ -96,8 +96,8 @@ impl Origin {
 
     /// The origin as a place.
     #[inline(always)]
-    pub(super) fn place<const ENTROPY: bool>(&self) -> Place {
-        Place::at::<ENTROPY>(self.theta)
+    pub(super) fn place<const ENTROPY: bool>(&self) -> SitePoint {
+        SitePoint::at::<ENTROPY>(self.theta)
     }
 }
 
@@ -170,7 +170,7 @@ impl Site {
     /// The mode beyond the turning point in a field of either sign, if there is
     /// one; a fifth of its width is near enough.
     #[inline(always)]
-    pub(super) fn mode(&self, field: f64, turning_point: &TurningPoint, guess: f64) -> Option<f64> {
+    pub(super) fn mode(&self, field: f64, turning_point: &TurningPoint) -> Option<f64> {
         if turning_point.pull + field <= 0.0 {
             return None;
         }
@@ -178,7 +178,7 @@ impl Site {
         // sinh 2θ ≤ B + |A|, because A tanh θ ≥ −|A| and cθ ≥ 0.
         let reach = field.max(0.0) + (-self.stiffness).max(0.0);
         let mut high = 0.5 * elementary::ln(2.0 * reach + 1.0) + 1e-9;
-        let mut theta = if guess > low && guess < high { guess } else { 0.5 * (low + high) };
+        let mut theta = 0.5 * (low + high);
         for _ in 0..200 {
             let h = Hyperbolic::at(theta);
             let pull = self.pull(theta, &h, field);
@@ -214,7 +214,7 @@ impl Site {
         if self.stiffness + self.entropy + 2.0 >= 0.0 {
             return Shape::OneMode;
         }
-        match self.mode(0.0, &self.turning_point(), f64::NAN) {
+        match self.mode(0.0, &self.turning_point()) {
             Some(mode) if self.exponent(mode, 0.0) - self.exponent(0.0, 0.0) > DEPTH => {
                 Shape::DeepValley
             }
@@ -225,12 +225,12 @@ impl Site {
     /// f(θ) relative to the corner m = 1, for a field of either sign.
     #[inline(always)]
     pub(super) fn exponent(&self, theta: f64, field: f64) -> f64 {
-        let place = Place::at::<true>(theta);
+        let place = SitePoint::at::<true>(theta);
         self.corner_exponent(&place, field) + elementary::ln(place.one_minus_m2)
     }
 
     #[inline(always)]
-    pub(super) fn corner_exponent(&self, place: &Place, field: f64) -> f64 {
+    pub(super) fn corner_exponent(&self, place: &SitePoint, field: f64) -> f64 {
         -place.gap * ((field - self.stiffness) + 0.5 * self.stiffness * place.gap)
             + self.entropy * place.entropy
     }
@@ -255,8 +255,8 @@ impl Site {
     #[inline(always)]
     pub(super) fn exponent_from<const ENTROPY: bool>(
         &self,
-        place: &Place,
-        reference: &Place,
+        place: &SitePoint,
+        reference: &SitePoint,
         field: f64,
     ) -> f64 {
         let a = self.stiffness;

@@ -6,8 +6,8 @@ use cpu_time::ThreadTime;
 use rayon::prelude::*;
 use remanent_math::philox::Stream;
 use remanent_theory::chain::{ChainParameters, ChainResult, TaskResult};
-use remanent_theory::overlaps::Resolution;
 use remanent_theory::parameters::{Choice, Prior};
+use remanent_theory::resolution::Resolution;
 use remanent_theory::solution::Solution;
 
 /// The kinds of problems, drawn in turn.
@@ -98,15 +98,15 @@ impl Draw {
     }
 }
 
-/// The problem of one number in the campaign of one seed.
-pub fn problem(seed: u64, number: u32) -> Problem {
+/// The problem of one number in the campaign of one seed, of at most `longest` tasks.
+pub fn problem(seed: u64, number: u32, longest: usize) -> Problem {
     let mut draw = Draw { stream: Stream::new(seed, 77, number, 0), index: 0 };
     let kind = Kind::ALL[number as usize % 4];
     let tasks = match kind {
         Kind::Single | Kind::Constrained => 1,
         Kind::Chain | Kind::ConstrainedChain => {
             let u = draw.uniform();
-            2 + (9.0 * u * u * u) as usize
+            (2 + (9.0 * u * u * u) as usize).min(longest)
         }
     };
     let alpha = draw.many(tasks, 0.2, |d| d.log_uniform(1e-4, 1e3));
@@ -231,8 +231,8 @@ fn difference(a: &TaskResult, b: &TaskResult) -> f64 {
 }
 
 /// Solves one problem and says what is wrong with its answer.
-pub fn examine(seed: u64, number: u32, doubled: bool) -> Finding {
-    let problem = problem(seed, number);
+pub fn examine(seed: u64, number: u32, longest: usize, doubled: bool) -> Finding {
+    let problem = problem(seed, number, longest);
     let mut finding = Finding {
         number,
         kind: problem.kind,
@@ -328,13 +328,14 @@ pub fn campaign(
     seed: u64,
     count: u32,
     every: u32,
+    longest: usize,
     done: &(dyn Fn(&Finding) + Sync),
 ) -> Vec<Finding> {
     (0..count)
         .into_par_iter()
         .map(|number| {
             // Kinds alternate by four: all of them are to be doubled.
-            let finding = examine(seed, number, every > 0 && (number / 4) % every == 0);
+            let finding = examine(seed, number, longest, every > 0 && (number / 4) % every == 0);
             done(&finding);
             finding
         })

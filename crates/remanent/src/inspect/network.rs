@@ -66,19 +66,19 @@ pub fn look(path: &Path, model: &Model, bytes: usize) -> Findings {
     let mut tables = Vec::new();
     let figure = match model {
         Model::Trained { network, story } => {
-            let output_scale = network.log_scale.exp();
-            let theta = match network.weights {
+            let output_scale = network.log_scale().exp();
+            let theta = match network.weights() {
                 Weights::Field => "the field of a weight of ±1",
                 Weights::Sign => "a number whose sign is the weight",
             };
             facts.put("theta is", theta);
-            if network.weights == Weights::Field {
-                facts.put("beta", network.beta);
-                data["beta"] = network.beta.into();
+            if network.weights() == Weights::Field {
+                facts.put("beta", network.beta());
+                data["beta"] = network.beta().into();
             }
             facts.put("output scale", output_scale);
             put_origin(&mut facts, story);
-            data["theta"] = json!(network.weights);
+            data["theta"] = json!(network.weights());
             data["output_scale"] = output_scale.into();
             data["story"] = story.clone();
             tables.extend(settings(&story["training"]));
@@ -100,13 +100,13 @@ fn layers(model: &Model) -> Vec<LayerFacts> {
         Model::Trained { network, .. } => {
             let uncertainties = network.uncertainty();
             let layer = |(layer, uncertainty): (&Layer, f64)| LayerFacts {
-                inputs: layer.inputs,
-                outputs: layer.outputs,
+                inputs: layer.inputs(),
+                outputs: layer.outputs(),
                 uncertainty: Some(uncertainty),
-                positive: share(layer.theta.iter().map(|&theta| theta >= 0.0)),
+                positive: share(layer.theta().iter().map(|&theta| theta >= 0.0)),
                 fields: Some(Histogram::of(layer, network)),
             };
-            network.layers.iter().zip(uncertainties).map(layer).collect()
+            network.layers().iter().zip(uncertainties).map(layer).collect()
         }
         Model::Packed(network) => {
             let layer = |(layer, (inputs, outputs))| LayerFacts {
@@ -159,8 +159,8 @@ fn table(layers: &[LayerFacts]) -> Table {
 impl Histogram {
     /// Of βθ, or of θ where only its sign counts.
     fn of(layer: &Layer, network: &Network) -> Self {
-        let beta = if network.weights == Weights::Field { network.beta } else { 1.0 };
-        let fields = || layer.theta.iter().map(|&theta| f64::from(beta * theta));
+        let beta = if network.weights() == Weights::Field { network.beta() } else { 1.0 };
+        let fields = || layer.theta().iter().map(|&theta| f64::from(beta * theta));
         let largest = fields().map(f64::abs).filter(|x| x.is_finite()).fold(0.0, f64::max);
         let end = if largest > 0.0 { largest } else { 1.0 };
         let mut counts = vec![0; BINS];
@@ -184,7 +184,7 @@ impl Histogram {
 }
 
 fn figure(network: &Network, layers: &[LayerFacts]) -> Figure {
-    let axis = if network.weights == Weights::Field { "field βθ" } else { "θ" };
+    let axis = if network.weights() == Weights::Field { "field βθ" } else { "θ" };
     let panels = layers.iter().enumerate().filter_map(|(number, layer)| {
         let title = format!("layer {}: {} × {}", number + 1, layer.inputs, layer.outputs);
         let (x, y) = layer.fields.as_ref()?.outline(layer.inputs * layer.outputs);

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use remanent_lab::found::FoundRun;
 use remanent_lab::training::{
     self, FoundCase, FoundTrial, TrainingSummary, TrialRecord, matrix_table, summary_table,
 };
 use remanent_network::predictor::Predictor;
 use remanent_plot::Figure;
+use remanent_store::found::FoundRun;
 use serde_json::{Value, json};
 
 use super::{Facts, Findings, checkpoint, settings};

@@ -16,18 +16,19 @@ use remanent_data::images::Images;
 use remanent_data::sources::Cache;
 use remanent_data::stream::StreamSpec;
 use remanent_data::{idx, npz};
-use remanent_lab::found::FoundRun;
+use remanent_formats::npz::Archive;
+use remanent_lab::options::Options;
 use remanent_lab::plan::{Layers, Plan};
-use remanent_lab::simulation::{self, Simulation};
+use remanent_lab::simulation::{Simulation, SimulationOptions};
 use remanent_lab::theory::Query;
-use remanent_lab::training::{self, Training};
-use remanent_lab::{Cell, Context, Stopped, Store, Watcher, config, sealed};
+use remanent_lab::training::{Training, TrainingOptions};
+use remanent_lab::{config, found};
 use remanent_network::architecture::{Activation, Architecture, Normalisation};
-use remanent_network::archive::Archive;
 use remanent_network::binary::BinaryNetwork;
 use remanent_network::model;
 use remanent_network::network::{Network, Weights};
 use remanent_network::tensors::{Arrays, Tensors};
+use remanent_store::{Cell, Context, Stopped, Store, Watcher, sealed};
 use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
@@ -247,7 +248,7 @@ fn thetas(architecture: &Architecture) -> Vec<Vec<f32>> {
 
 fn network() -> Network {
     let architecture = architecture(Normalisation::Batch);
-    Network::new(&architecture, Weights::Field, thetas(&architecture))
+    Network::new(&architecture, Weights::Field, thetas(&architecture)).unwrap()
 }
 
 fn model_example(folder: &Path) -> Vec<u8> {
@@ -271,9 +272,17 @@ fn note_example(folder: &Path) -> Vec<u8> {
 /// A model with another note, which nothing but its meaning speaks against.
 fn note_load(bytes: &[u8], folder: &Path) -> Result<String, String> {
     let about: Value = serde_json::from_slice(bytes).map_err(text)?;
-    let network = network();
+    let (_, mut tensors) = Tensors::decode(&model_example(folder), "model").map_err(text)?;
+    let shapes: Vec<(String, Vec<usize>)> =
+        tensors.shapes().map(|(name, shape)| (name.to_owned(), shape.to_vec())).collect();
+    let mut values = Vec::new();
+    for (name, shape) in &shapes {
+        values.push(tensors.take(name, shape.iter().product()).map_err(text)?);
+    }
     let mut arrays = Arrays::default();
-    model::put_network(&network, &mut arrays);
+    for ((name, shape), values) in shapes.iter().zip(&values) {
+        arrays.insert(name, shape, values);
+    }
     let file = arrays.encode("model", &about).map_err(text)?;
     let (network, _) = model::decode(&file).map_err(text)?;
     // What is accepted can be used.
@@ -412,7 +421,7 @@ fn run_load(bytes: &[u8], folder: &Path, part: &str) -> Result<String, String> {
 }
 
 fn found_load(bytes: &[u8], folder: &Path) -> Result<String, String> {
-    let run = FoundRun::read(&lay_damaged(bytes, folder, "records")).map_err(text)?;
+    let run = found::read(&lay_damaged(bytes, folder, "records")).map_err(text)?;
     match run.damaged.first() {
         Some(error) => Err(text(error)),
         None => Ok(format!("{} {:?}", run.config, run.records)),
@@ -523,7 +532,7 @@ fn simulation_load(bytes: &[u8], folder: &Path) -> Result<String, String> {
         }
     }
     let layers = Layers { file: table, ..Layers::default() };
-    let plan = Plan::new(layers, "simulate", &simulation::keys()).map_err(text)?;
+    let plan = Plan::new(layers, "simulate", &SimulationOptions::list()).map_err(text)?;
     for case in &plan.cases {
         let simulation = Simulation::from_table(&case.table).map_err(text)?;
         simulation.setting.patterns().map_err(text)?;
@@ -552,7 +561,7 @@ normalisation = "batch"
 fn training_load(bytes: &[u8], folder: &Path) -> Result<String, String> {
     let table = config::read_file(&file(folder, "b.toml", bytes)).map_err(text)?;
     let layers = Layers { file: table, ..Layers::default() };
-    let plan = Plan::new(layers, "train", &training::KEYS).map_err(text)?;
+    let plan = Plan::new(layers, "train", &TrainingOptions::list()).map_err(text)?;
     for case in &plan.cases {
         Training::from_table(&case.table).map_err(text)?.check(3).map_err(text)?;
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::SystemTime;
 
 const HEAD: &str = "# Results of the campaigns
 
@@ -39,7 +40,8 @@ impl Results {
 
     fn section(&self) -> String {
         let Self { campaign, seed, count, columns, rows, violations, seconds } = self;
-        let date = jiff::Zoned::now().date();
+        let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        let date = &now[..10];
         let version = format!("{}{}", env!("CARGO_PKG_VERSION"), commit());
         let mut text = format!("## {campaign}\n\n");
         text += &table(

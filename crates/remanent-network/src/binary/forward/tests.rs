@@ -89,7 +89,7 @@ fn zero_has_the_sign_plus() {
 
 #[test]
 fn classes_are_those_of_the_largest_logits() {
-    assert_eq!(largest(&[1.0, 3.0, 3.0, 2.0]), 1);
+    assert_eq!(most_probable(&[1.0, 3.0, 3.0, 2.0]).0, 1);
     for network in examples::all() {
         let (inputs, classes) = (network.architecture().inputs(), network.architecture().outputs());
         let images = examples::normals(5 * inputs, 400);

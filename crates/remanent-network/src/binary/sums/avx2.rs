@@ -1,7 +1,7 @@
-//! Eight outputs at a time, their sums of four inputs looked up in one register up to a sign.
+//! AVX2: eight outputs at a time; sums of four inputs are looked up in one register up to a sign.
 //!
-//! −(a + b + c + d) is looked up as a + b + c + d, with all four bits turned round, and then
-//! negated. Rounding knows no sign, so that this gives the bits of the sum of −a, −b, −c and −d.
+//! A sum with −d is looked up with all four bits inverted and then negated. Rounding is symmetric,
+//! so this gives the bits of the sum itself.
 
 use std::arch::x86_64::*;
 
@@ -10,13 +10,13 @@ use super::{BLOCK, LANES, Lanes, QUAD, QUADS, Words, used};
 /// Numbers in a register.
 const WIDTH: usize = 8;
 
-/// A four of inputs: its eight sums with +d, and the place of its bits in a word.
+/// Four inputs: their eight sums with +d, and the position of their bits in a word.
 #[derive(Clone, Copy)]
 struct Four {
     table: __m256,
-    /// Takes the bits of the word to the lowest ones.
+    /// Right shift that brings the bits to the lowest positions.
     right: __m256i,
-    /// Takes the sign of the sum to the highest bit.
+    /// Left shift that brings the sign of the sum to the highest bit.
     left: __m256i,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn signed_sums(words: &[Words], h: &[[f32; BLOCK]], sums: &mut [Lanes
                 left: _mm256_set1_epi32(28 - shift),
             };
         }
-        // Known at compile time, the number leaves the tables in registers.
+        // With a constant count the tables stay in registers.
         match count {
             0 => {}
             1 => add_block::<1>(&fours, row, sums),
@@ -73,8 +73,8 @@ fn add_block<const USED: usize>(fours: &[Four; QUADS], row: &[Words], sums: &mut
     }
 }
 
-/// Of every four bits the first three, turned round if the last one is not set; and in the place of
-/// the last one whether the sum is to be negated.
+/// Of every four bits the first three, inverted if the last one is not set; the last one becomes
+/// whether to negate the sum.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn places(words: __m256i) -> __m256i {
@@ -88,7 +88,7 @@ fn places(words: __m256i) -> __m256i {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn look_up(places: __m256i, four: Four) -> __m256 {
-    // Known to be below 32, the shifts are one instruction each.
+    // The compiler needs to know that the shifts are below 32 to emit one instruction each.
     let most = _mm256_set1_epi32(31);
     let place = _mm256_srlv_epi32(places, _mm256_and_si256(four.right, most));
     let sign = _mm256_sllv_epi32(places, _mm256_and_si256(four.left, most));

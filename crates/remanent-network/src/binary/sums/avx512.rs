@@ -1,12 +1,12 @@
-//! Sixteen outputs at a time, their sums of four inputs looked up in one register.
+//! AVX-512: sixteen outputs at a time; sums of four inputs are looked up in one register.
 
 use std::arch::x86_64::*;
 
-use remanent_math::avx512::{load, load_words, numbers};
+use remanent_math::avx512::{load, load_words, numbers, sums_of_four};
 
 use super::{BLOCK, LANES, Lanes, QUAD, QUADS, Words, used};
 
-/// A four of inputs: its sixteen sums, and the place of its bits in a word.
+/// Four inputs: their sixteen sums, and the position of their bits in a word.
 #[derive(Clone, Copy)]
 struct Four {
     table: __m512,
@@ -27,12 +27,14 @@ pub(super) fn signed_sums(words: &[Words], h: &[[f32; BLOCK]], sums: &mut [Lanes
             }
             let quad = left.trailing_zeros() as usize % QUADS;
             left &= left - 1;
+            let [a, b, c, d] = h.as_chunks::<QUAD>().0[quad];
             *four = Four {
-                table: table(h.as_chunks::<QUAD>().0[quad]),
+                // Bit 0 of the index is set for +a, bit 3 for +d.
+                table: sums_of_four([-d, -c, -b, -a]),
                 shift: _mm512_set1_epi32((QUAD * quad) as i32),
             };
         }
-        // Known at compile time, the number leaves the fours in registers.
+        // With a constant count the fours stay in registers.
         match count {
             0 => {}
             1 => add_block::<1>(&fours, row, sums),
@@ -64,28 +66,7 @@ fn add_block<const USED: usize>(fours: &[Four; QUADS], row: &[Words], sums: &mut
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn look_up(words: __m512i, four: Four) -> __m512 {
-    // Known to be below 32, the shift is one instruction.
+    // The compiler needs to know that the shift is below 32 to emit one instruction.
     let shift = _mm512_and_si512(four.shift, _mm512_set1_epi32(31));
     _mm512_permutexvar_ps(_mm512_srlv_epi32(words, shift), four.table)
-}
-
-/// ±a ± b ± c ± d for the sixteen choices of signs; bit 0 of the place is set for +a.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq")]
-fn table([a, b, c, d]: [f32; QUAD]) -> __m512 {
-    let place = _mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    let sign = _mm512_set1_ps(-0.0);
-    let a_sign = _mm512_and_ps(_mm512_castsi512_ps(_mm512_slli_epi32::<31>(place)), sign);
-    let b_sign = _mm512_and_ps(_mm512_castsi512_ps(_mm512_slli_epi32::<30>(place)), sign);
-    let c_sign = _mm512_and_ps(_mm512_castsi512_ps(_mm512_slli_epi32::<29>(place)), sign);
-    let d_sign = _mm512_and_ps(_mm512_castsi512_ps(_mm512_slli_epi32::<28>(place)), sign);
-    let ab = _mm512_add_ps(
-        _mm512_xor_ps(_mm512_set1_ps(a), a_sign),
-        _mm512_xor_ps(_mm512_set1_ps(b), b_sign),
-    );
-    let cd = _mm512_add_ps(
-        _mm512_xor_ps(_mm512_set1_ps(c), c_sign),
-        _mm512_xor_ps(_mm512_set1_ps(d), d_sign),
-    );
-    _mm512_add_ps(ab, cd)
 }

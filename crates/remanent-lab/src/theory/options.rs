@@ -1,0 +1,203 @@
+//! The options of the questions.
+
+use remanent_theory::parameters::{Choice, Prior};
+use remanent_theory::tune::Objective;
+
+use super::monte_carlo::MonteCarloOptions;
+use crate::lists::Interval;
+use crate::options::{OptionInfo, Options, Words};
+use crate::{options, words};
+
+/// What can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// One task.
+    Single,
+    /// One task or a chain with the self-overlap held.
+    Constrained,
+    /// A chain of tasks.
+    Chain,
+    /// The curve of solutions.
+    Branches,
+    /// The phase diagram.
+    PhaseDiagram,
+    /// The best γ.
+    Tune,
+    /// The published estimator.
+    MonteCarlo,
+}
+
+/// Which solutions of one task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// The one of largest −βf.
+    Stable,
+    /// The one connected to α → 0.
+    Poor,
+    /// The unstable one between the folds.
+    Middle,
+    /// The one connected to α → ∞.
+    Good,
+    /// All that exist.
+    All,
+}
+
+impl Wanted {
+    /// The branch; none if all are wanted.
+    pub fn choice(self) -> Option<Choice> {
+        Choice::VALUES.iter().copied().find(|choice| choice.word() == self.word())
+    }
+}
+
+words! {
+    Question {
+        "single" => Single, "one task";
+        "constrained" => Constrained, "one task or a chain with the self-overlap held at q_star";
+        "chain" => Chain, "a chain of tasks";
+        "branches" => Branches, "the curve of solutions with its folds";
+        "phase-diagram" => PhaseDiagram, "spinodals, crossing and replicon lines over beta";
+        "tune" => Tune, "the best gamma";
+        "monte-carlo" => MonteCarlo, "the published estimator against exact values";
+    }
+}
+words! {
+    Wanted {
+        "stable" => Stable, "the solution with the largest -beta f";
+        "poor" => Poor, "the branch connected to alpha -> 0";
+        "middle" => Middle, "the unstable branch between the folds";
+        "good" => Good, "the branch connected to alpha -> infinity";
+        "all" => All, "all that exist";
+    }
+}
+words! {
+    Objective {
+        "mean" => Mean, "the mean of the errors";
+        "max" => Max, "the largest error";
+    }
+}
+
+options! {
+    /// Options of `theory single`.
+    pub struct SingleOptions {
+        "Question" {
+            /// Patterns per weight, from 0.0001 to 1000
+            alpha: Option<Vec<f64>> = None,
+            /// Inverse temperature, from 0.01 to 1000
+            beta: Vec<f64> = vec![20.0],
+            /// Which solutions
+            branch: Wanted = Wanted::Stable,
+            /// Prior of the weights
+            prior: Prior = Prior::None,
+        }
+    }
+}
+
+options! {
+    /// What all chains of tasks have.
+    pub struct TasksOptions {
+        "Question" {
+            /// Patterns per weight, one value per task
+            alpha: Option<Vec<f64>> = None,
+            /// Inverse temperature: one value, or one per task
+            beta: Vec<f64> = vec![20.0],
+            /// Overlap of neighbouring teachers, from -1 to 1: one value, or one per step
+            r0: Option<Vec<f64>> = None,
+            /// Which solution each task continues from: one word, or one per task
+            branch: Vec<Choice> = vec![Choice::Stable],
+            /// Prior of the first task
+            prior: Prior = Prior::None,
+        }
+    }
+}
+
+options! {
+    /// Options of `theory constrained`.
+    pub struct ConstrainedOptions {
+        ..tasks: TasksOptions,
+        "Question" {
+            /// The self-overlap, from 0.000001 to 0.999999999: any number of values, or for a chain one
+            /// per task
+            q_star: Option<Vec<f64>> = None,
+            /// Factor of the KL term to the previous task: one value, or one per step (chains only)
+            /// [default: 1]
+            gamma: Option<Vec<f64>> = None,
+        }
+    }
+}
+
+options! {
+    /// Options of `theory chain`.
+    pub struct ChainOptions {
+        ..tasks: TasksOptions,
+        "Question" {
+            /// Factor of the KL term to the previous task: one value, or one per step
+            gamma: Vec<f64> = vec![1.0],
+            /// Hold the self-overlap of each task at this value
+            q_star: Option<Vec<f64>> = None,
+        }
+    }
+}
+
+options! {
+    /// Options of `theory branches`.
+    pub struct BranchesOptions {
+        "Question" {
+            /// Inverse temperature
+            beta: Vec<f64> = vec![20.0],
+            /// Range of alpha that is reported
+            alpha: Interval = Interval { low: 0.05, high: 3.0 },
+            /// Prior of the weights
+            prior: Prior = Prior::None,
+        }
+    }
+}
+
+options! {
+    /// Options of `theory phase-diagram`.
+    pub struct PhaseDiagramOptions {
+        "Question" {
+            /// Inverse temperatures [default: 6:45:1]
+            beta: Option<Vec<f64>> = None,
+            /// Prior of the weights
+            prior: Prior = Prior::None,
+        }
+    }
+}
+
+options! {
+    /// Options of `theory tune`.
+    pub struct TuneOptions {
+        ..tasks: TasksOptions,
+        "Question" {
+            /// What is minimised
+            objective: Objective = Objective::Mean,
+            /// Values of gamma from which the search starts [default: 0 and 41 values from 0.001 to 10]
+            gamma: Option<Vec<f64>> = None,
+        }
+    }
+}
+
+options! {
+    /// The question itself.
+    pub struct QuestionOptions {
+        "Question" {
+            /// What is asked of the theory
+            ask: Option<Question> = None,
+        }
+    }
+}
+
+impl Question {
+    /// The options of this question.
+    pub fn options(self) -> Vec<OptionInfo> {
+        match self {
+            Self::Single => SingleOptions::list(),
+            Self::Constrained => ConstrainedOptions::list(),
+            Self::Chain => ChainOptions::list(),
+            Self::Branches => BranchesOptions::list(),
+            Self::PhaseDiagram => PhaseDiagramOptions::list(),
+            Self::Tune => TuneOptions::list(),
+            Self::MonteCarlo => MonteCarloOptions::list(),
+        }
+    }
+}

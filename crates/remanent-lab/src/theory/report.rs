@@ -1,0 +1,168 @@
+//! What is shown of an answer: tables, a figure, and remarks.
+
+mod branches;
+mod chain;
+mod constrained;
+mod figures;
+mod phase_diagram;
+mod single;
+mod tables;
+mod tune;
+
+use remanent_perceptron::randomness::Trial;
+use remanent_plot::{Figure, Table};
+use serde_json::{Value, json};
+use toml::Table as Config;
+
+use super::options::QuestionOptions;
+use super::query::Ask;
+use super::{Answer, Query, QueryCell};
+use crate::experiment::{Computed, Detail, Error, Experiment, NoView, Note, Report, Resources};
+
+impl Experiment for Query {
+    const NAME: &'static str = "theory";
+
+    type Options = QuestionOptions;
+    type View = NoView;
+    type Material = ();
+    type Record = Answer;
+    type Cell<'a> = QueryCell<'a>;
+    type Report = TheoryReport;
+
+    fn read(table: &Config) -> Result<Self, Error> {
+        Ok(Self::from_table(table)?)
+    }
+
+    fn prepare(cases: &[Self], _resources: &Resources) -> Result<Vec<()>, Error> {
+        Ok(vec![(); cases.len()])
+    }
+
+    /// Nothing is random: there is one trial.
+    fn cell<'a>(&'a self, _material: &'a (), _trial: Trial) -> QueryCell<'a> {
+        QueryCell { query: self }
+    }
+
+    fn to_json(&self) -> Value {
+        self.to_json()
+    }
+
+    fn config(_seed: u64, cases: &[Self], _materials: &[()]) -> Value {
+        json!({"queries": cases.iter().map(Self::to_json).collect::<Vec<_>>()})
+    }
+
+    fn report(run: Computed<'_, Self>, _view: &NoView) -> Result<TheoryReport, Error> {
+        let both = run.prepared.cases.iter().cloned().zip(run.cells.records);
+        let (query, answer) =
+            both.last().ok_or_else(|| Error::Other("there is no question".into()))?;
+        Ok(TheoryReport { query, answer })
+    }
+}
+
+/// What is shown of an answer.
+pub struct TheoryReport {
+    query: Query,
+    answer: Answer,
+}
+
+/// Remarks about an answer, and whether all of it was found.
+#[derive(Default)]
+struct Conclusion {
+    notes: Vec<String>,
+    is_incomplete: bool,
+}
+
+impl Conclusion {
+    fn note(&mut self, text: String) {
+        self.notes.push(text);
+    }
+
+    /// A note about something that is missing.
+    fn missing(&mut self, text: String) {
+        self.notes.push(text);
+        self.is_incomplete = true;
+    }
+}
+
+impl TheoryReport {
+    fn conclusion(&self) -> Conclusion {
+        match (&self.query.0, &self.answer) {
+            (_, Answer::Single(rows)) => tables::conclusion(rows, rows.len()),
+            (_, Answer::Constrained(rows)) => {
+                tables::conclusion(rows.iter().map(|row| &row.solution), rows.len())
+            }
+            (Ask::Chain { parameters, axes }, Answer::Chain(points)) => {
+                chain::conclusion(points, parameters.alpha.len(), !axes.is_empty())
+            }
+            (Ask::Branches { low, high, .. }, Answer::Branches(found)) => {
+                branches::conclusion(found, *low, *high)
+            }
+            (_, Answer::PhaseDiagram(diagram)) => phase_diagram::conclusion(diagram),
+            (_, Answer::Tune(tuned)) => tune::conclusion(tuned),
+            _ => Conclusion::default(),
+        }
+    }
+}
+
+impl Report for TheoryReport {
+    fn json(&self) -> Value {
+        match &self.answer {
+            Answer::Single(rows) => json!(rows),
+            Answer::Constrained(rows) => {
+                json!(rows.iter().map(|row| row.solution).collect::<Vec<_>>())
+            }
+            Answer::Chain(points) => match (&self.query.0, &points[..]) {
+                (Ask::Chain { axes, .. }, [point]) if axes.is_empty() => json!(point.chain),
+                _ => json!(points.iter().map(chain::shown).collect::<Vec<_>>()),
+            },
+            Answer::Branches(found) => json!(found),
+            Answer::PhaseDiagram(diagram) => json!(diagram),
+            Answer::Tune(tuned) => json!(tuned),
+            Answer::MonteCarlo(study) => json!(study),
+        }
+    }
+
+    fn tables(&self, detail: Detail) -> Vec<Table> {
+        match (&self.query.0, &self.answer) {
+            (_, Answer::Single(rows)) => vec![tables::solutions(rows, detail)],
+            (_, Answer::Constrained(rows)) => {
+                vec![tables::solutions(rows.iter().map(|row| &row.solution), detail)]
+            }
+            (Ask::Chain { parameters, axes }, Answer::Chain(points)) => {
+                chain::tables(points, axes, parameters.alpha.len(), detail)
+            }
+            (_, Answer::Branches(found)) => branches::tables(found, detail),
+            (_, Answer::PhaseDiagram(diagram)) => phase_diagram::tables(diagram, detail),
+            (Ask::Tune { parameters, .. }, Answer::Tune(tuned)) => {
+                tune::tables(tuned, parameters.alpha.len(), detail)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn figure(&self) -> Figure {
+        match (&self.query.0, &self.answer) {
+            (Ask::Single { alpha, beta, .. }, Answer::Single(rows)) => {
+                single::figure(rows, alpha, beta)
+            }
+            (_, Answer::Constrained(rows)) => constrained::figure(rows),
+            (Ask::Chain { parameters, axes }, Answer::Chain(points)) => {
+                chain::figure(points, axes, parameters.alpha.len())
+            }
+            (Ask::Branches { beta, .. }, Answer::Branches(found)) => branches::figure(found, *beta),
+            (_, Answer::PhaseDiagram(diagram)) => phase_diagram::figure(diagram),
+            (Ask::Tune { parameters, .. }, Answer::Tune(tuned)) => {
+                tune::figure(tuned, parameters.alpha.len())
+            }
+            _ => Figure::default(),
+        }
+    }
+
+    fn notes(&self) -> Vec<Note> {
+        let notes = self.conclusion().notes.into_iter();
+        notes.map(|text| Note { text, always: false }).collect()
+    }
+
+    fn is_complete(&self) -> bool {
+        !self.conclusion().is_incomplete
+    }
+}

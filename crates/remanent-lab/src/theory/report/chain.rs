@@ -1,0 +1,147 @@
+//! What is shown of `theory chain`.
+
+use remanent_plot::{Axis, Color, Curve, Figure, Map, Panel, Table};
+use remanent_theory::chain::{ChainResult, TaskResult};
+use remanent_theory::curve::Branch;
+use remanent_theory::scan::{ScanAxis, ScanPoint};
+
+use super::{Conclusion, tables as rows};
+use crate::experiment::Detail;
+
+/// The name of a scanned parameter in a column: `alpha2` for `alpha.2`, `r0_1` for `r0.1`.
+fn column(name: &str) -> String {
+    name.replace('.', if name.starts_with("r0") { "_" } else { "" })
+}
+
+/// A point with the scanned parameters under the names of columns.
+pub(super) fn shown(point: &ScanPoint) -> ScanPoint {
+    let at = point.at.iter().map(|(name, value)| (column(name), *value)).collect();
+    ScanPoint { at, chain: point.chain.clone() }
+}
+
+pub(super) fn conclusion(points: &[ScanPoint], tasks: usize, is_scanned: bool) -> Conclusion {
+    if !is_scanned && let [point] = points {
+        return rows::conclusion(point.chain.tasks.iter().map(|t| &t.solution), tasks);
+    }
+    let complete = |p: &&ScanPoint| p.chain.tasks.len() == tasks && p.chain.is_converged();
+    let missing = points.len() - points.iter().filter(complete).count();
+    let mut conclusion = Conclusion::default();
+    if missing > 0 {
+        conclusion.missing(format!("{missing} of {} rows have no solution", points.len()));
+    }
+    conclusion
+}
+
+pub(super) fn tables(
+    points: &[ScanPoint],
+    axes: &[ScanAxis],
+    tasks: usize,
+    detail: Detail,
+) -> Vec<Table> {
+    let names: Vec<String> = axes.iter().map(|axis| column(&axis.name)).collect();
+    let tasks_of = points.iter().flat_map(|p| {
+        let at: Vec<f64> = p.at.iter().map(|(_, value)| *value).collect();
+        p.chain.tasks.iter().map(move |task| (at.clone(), task))
+    });
+    let mut all = vec![rows::tasks(&names, tasks_of, tasks, detail)];
+    if let ([], [point], Detail::Short) = (axes, points, detail)
+        && point.chain.tasks.iter().any(|task| !task.other_solutions.is_empty())
+    {
+        all.push(rows::others(&point.chain.tasks));
+    }
+    all
+}
+
+/// Errors over the tasks, over the scanned parameter, or as maps over two.
+pub(super) fn figure(points: &[ScanPoint], axes: &[ScanAxis], tasks: usize) -> Figure {
+    match axes {
+        [] => points.first().map(|p| chain_figure(&p.chain, tasks)).unwrap_or_default(),
+        [x, y, ..] => map_figure(points, x, y, tasks),
+        [x] => scan_figure(points, x, tasks),
+    }
+}
+
+fn chain_figure(result: &ChainResult, tasks: usize) -> Figure {
+    let axis = || Axis::linear("after task");
+    let mut errors = Panel::new("error on every task", axis(), Axis::linear("ε"));
+    let after: Vec<f64> = result.tasks.iter().map(|t| t.task as f64).collect();
+    for k in 0..tasks {
+        let of = |t: &TaskResult| t.eps_by_task.get(k).copied().unwrap_or(f64::NAN);
+        let y = result.tasks.iter().map(of).collect();
+        let curve = Curve::new(after.clone(), y).color(Color::Palette(k)).markers();
+        errors.push(curve.label(format!("task {}", k + 1)));
+    }
+    let mut order = Panel::new("order parameters", axis(), Axis::linear("overlap"));
+    type Quantity = (&'static str, fn(&TaskResult) -> f64);
+    let quantities: [Quantity; 3] =
+        [("q_d", |t| t.solution.q_d), ("r", |t| t.solution.r), ("p", |t| t.solution.p)];
+    for (color, (name, y)) in quantities.into_iter().enumerate() {
+        let y = result.tasks.iter().map(y).collect();
+        let curve = Curve::new(after.clone(), y).color(Color::Palette(color)).markers();
+        order.push(curve.label(name));
+    }
+    Figure { panels: vec![errors, order], columns: 2, title: None }
+}
+
+/// The error on task `k` at the end of the chain.
+fn final_error(point: &ScanPoint, tasks: usize, k: usize) -> f64 {
+    if point.chain.tasks.len() < tasks {
+        return f64::NAN;
+    }
+    point.chain.final_errors().get(k).copied().unwrap_or(f64::NAN)
+}
+
+/// The branch of the last task.
+fn last_branch(point: &ScanPoint) -> Option<Branch> {
+    point.chain.tasks.last().map(|t| t.solution.branch)
+}
+
+fn scan_figure(points: &[ScanPoint], axis: &ScanAxis, tasks: usize) -> Figure {
+    let x = Axis::linear(symbol(&axis.name));
+    let mut panel = Panel::new(format!("errors after task {tasks}"), x, Axis::linear("ε"));
+    let rows: Vec<(f64, &ScanPoint)> = axis.values.iter().copied().zip(points).collect();
+    for k in 0..tasks {
+        // A line ends where the chain jumps to another branch.
+        for (number, run) in rows.chunk_by(|a, b| last_branch(a.1) == last_branch(b.1)).enumerate()
+        {
+            let xs: Vec<f64> = run.iter().map(|r| r.0).collect();
+            let ys = run.iter().map(|r| final_error(r.1, tasks, k)).collect();
+            let mut curve = Curve::new(xs, ys).color(Color::Palette(k));
+            if number == 0 {
+                curve = curve.label(format!("ε_{}", k + 1));
+            }
+            if run.len() == 1 {
+                curve = curve.markers();
+            }
+            panel.push(curve);
+        }
+    }
+    Figure::single(panel)
+}
+
+/// One map per task. The points vary fastest along the second axis.
+fn map_figure(points: &[ScanPoint], x: &ScanAxis, y: &ScanAxis, tasks: usize) -> Figure {
+    let panel = |k: usize| {
+        let (columns, rows) = (x.values.len(), y.values.len());
+        let mut values = vec![f64::NAN; columns * rows];
+        for (i, point) in points.iter().enumerate() {
+            values[(i % rows) * columns + i / rows] = final_error(point, tasks, k);
+        }
+        let title = format!("task {} after task {tasks}", k + 1);
+        let axes = (Axis::linear(symbol(&x.name)), Axis::linear(symbol(&y.name)));
+        let map = Map::new(x.values.clone(), y.values.clone(), values);
+        Panel::new(title, axes.0, axes.1).with(map.label(format!("ε_{}", k + 1)))
+    };
+    Figure { panels: (0..tasks).map(panel).collect(), columns: 2, title: None }
+}
+
+/// A scanned name as it is written in formulas.
+fn symbol(name: &str) -> String {
+    for (word, letter) in [("alpha", "α"), ("beta", "β"), ("gamma", "γ")] {
+        if let Some(index) = name.strip_prefix(word) {
+            let index = index.trim_start_matches(['.', '_']);
+            return if index.is_empty() { letter.into() } else { format!("{letter}_{{{index}}}") };
+        }
+    }
+    name.strip_prefix("r0").map_or(name.into(), |_| "r_0".into())
+}

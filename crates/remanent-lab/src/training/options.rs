@@ -1,0 +1,213 @@
+//! The options of a training.
+
+use remanent_network::architecture::{Activation, Normalisation};
+use remanent_network::learner::{Anchor, Fisher, Form, Learner, Optimizer};
+use remanent_network::predictor::Predictor;
+use remanent_network::schedule::BetaSchedule;
+use toml::Value;
+
+use crate::options::{Kind, OptionValue, Word};
+use crate::training::presets::{PRESETS, Preset};
+use crate::{options, values, words};
+
+/// When accuracies are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evaluate {
+    /// After every epoch.
+    Epoch,
+    /// After every task.
+    Task,
+}
+
+words! {
+    Evaluate {
+        "epoch" => Epoch, "after every epoch";
+        "task" => Task, "after every task";
+    }
+}
+words! {
+    Learner {
+        "vcl" => Vcl, "variational continual learning";
+        "ewc" => Ewc, "elastic weight consolidation";
+        "metaplasticity" => Metaplasticity, "updates that shrink with the size of the hidden weight";
+        "ste" => Ste, "straight-through estimator: no protection of earlier tasks";
+        "joint" => Joint, "all tasks at once: an upper reference";
+    }
+}
+words! {
+    Predictor {
+        "stochastic" => Stochastic, "one stochastic pass, the paper's test";
+        "mean_field" => MeanField, "the mean of several stochastic passes";
+        "sampled" => Sampled, "binary networks sampled from the measure";
+        "hard" => Hard, "the most probable binary network";
+    }
+}
+words! {
+    Activation {
+        "relu" => Relu, "rectified linear";
+        "sign" => Sign, "binary activations";
+    }
+}
+words! {
+    Normalisation {
+        "none" => None, "none";
+        "layer" => Layer, "over the neurons of a layer";
+        "batch" => Batch, "over the images of a batch";
+    }
+}
+words! {
+    Anchor {
+        "none" => None, "no pull";
+        "step" => Step, "towards the fields before the last step";
+        "task" => Task, "towards the fields at the end of the last task";
+        "both" => Both, "towards both";
+    }
+}
+words! {
+    Fisher {
+        "variance" => Variance, "the variance of the weights, as in the paper's appendix";
+        "empirical" => Empirical, "from gradients, as in Kirkpatrick et al.";
+    }
+}
+words! {
+    Form {
+        "printed" => Printed, "as printed in the paper";
+        "original" => Original, "as in the original paper of 2021";
+    }
+}
+words! {
+    Optimizer {
+        "adam" => Adam, "Adam";
+        "sgd" => Sgd, "stochastic gradient descent";
+    }
+}
+
+/// The words of `--preset`.
+static PRESET_WORDS: [Word; PRESETS.len()] = {
+    let mut words = [Word { name: "", about: "" }; PRESETS.len()];
+    let mut i = 0;
+    while i < PRESETS.len() {
+        words[i] = Word { name: PRESETS[i].name, about: PRESETS[i].about };
+        i += 1;
+    }
+    words
+};
+
+impl OptionValue for &'static Preset {
+    const KIND: Kind = Kind::Word(&PRESET_WORDS);
+
+    fn read(value: &Value) -> Result<Self, String> {
+        let name = Self::KIND.parse(value.as_str().unwrap_or_default())?;
+        let found = name.as_str().and_then(Preset::find);
+        found.ok_or_else(|| "the name of a preset".into())
+    }
+
+    fn shown(&self) -> Option<String> {
+        Some(self.name.to_owned())
+    }
+}
+
+impl OptionValue for BetaSchedule {
+    const KIND: Kind = Kind::NumberOrText;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        let schedule = match value {
+            Value::String(text) => text.parse::<Self>().ok(),
+            value => values::each(value, values::as_number).map(Self::Tasks),
+        };
+        schedule.ok_or_else(|| {
+            "'2' or '1,12.5' (one value for each task), 'tanh:10,0.1,2' \
+             (10 tanh(0.1 + 2 epoch/epochs)), or 'epochs:1,1.5,2' (one value for each epoch)"
+                .into()
+        })
+    }
+
+    fn shown(&self) -> Option<String> {
+        Some(self.to_string())
+    }
+}
+
+options! {
+    /// Options of `train`.
+    pub struct TrainingOptions {
+        "Tasks" {
+            /// A named configuration; all other options override it
+            preset: Option<&'static Preset> = None,
+            /// The tasks: permuted:DATASET:T, sequence:A,B, split:DATASET:CLASSES, or a file that lists them
+            stream: Option<String> = None,
+            /// Use only the first N training images of each task
+            train_images: Option<usize> = None,
+            /// Hold out the last N training images for validation and test on them instead of the test set
+            validation: Option<usize> = None,
+            /// Use only the first N test images of each task
+            test_images: Option<usize> = None,
+        }
+        "Training" {
+            /// Learning algorithm
+            learner: Learner = Learner::Vcl,
+            /// Epochs of each task: one number, or one for each task
+            epochs: Vec<usize> = vec![5],
+            /// Images per step
+            batch: Option<usize> = None,
+            /// Learning rate [default: 0.01; 3 for metaplasticity as printed]
+            lr: Option<f64> = None,
+            /// Optimiser [default: adam; sgd for metaplasticity as printed]
+            optimizer: Option<Optimizer> = None,
+            /// b1, b2 and epsilon of Adam [default: 0.9,0.99,1e-8]
+            adam: Option<Vec<f64>> = None,
+        }
+        "Network" {
+            /// Widths of the hidden layers [default: 512,512]
+            hidden: Option<Vec<usize>> = None,
+            /// Activation function [default: relu]
+            activation: Option<Activation> = None,
+            /// Normalisation of preactivations [default: none]
+            normalisation: Option<Normalisation> = None,
+            /// Factor of the logits [default: 1]
+            output_scale: Option<f64> = None,
+            /// Learn the factor of the logits
+            learned_scale: Option<bool> = None,
+            /// Standard deviation of the fields before learning [default: 1]
+            spread: Option<f64> = None,
+        }
+        "Learner" {
+            /// beta of vcl, ewc and joint: 2 or 1,12.5 (one per task), tanh:A,DELTA,B, or epochs:1,2,...
+            /// [default: tanh:10,0.1,2]
+            beta_schedule: Option<BetaSchedule> = None,
+            /// What vcl and ewc are pulled towards [default: step for vcl, task for ewc]
+            anchor: Option<Anchor> = None,
+            /// Factor of the pull towards the anchor [default: 1]
+            gamma: Option<f64> = None,
+            /// Factor of the pull towards the last step, if it differs from gamma
+            gamma_step: Option<f64> = None,
+            /// Factor of the pull towards the last task, if it differs from gamma
+            gamma_task: Option<f64> = None,
+            /// Information matrix of ewc [default: variance]
+            fisher: Option<Fisher> = None,
+            /// Form of metaplasticity [default: printed]
+            form: Option<Form> = None,
+            /// m of metaplasticity: one number, or one for each task [default: 0.43]
+            meta: Option<Vec<f64>> = None,
+        }
+        "Measurements" {
+            /// Predictors that are measured after every epoch; all four are measured after every task
+            predictor: Vec<Predictor> = vec![Predictor::Stochastic, Predictor::Hard],
+            /// Passes of mean_field, and networks of sampled
+            draws: usize = 8,
+            /// When accuracies are measured
+            evaluate: Evaluate = Evaluate::Epoch,
+            /// A dataset that no task has, to be told from the tasks by confidence; 'none' for no such test
+            ood: Option<String> = None,
+        }
+    }
+}
+
+options! {
+    /// What a training writes besides its results.
+    pub struct TrainingView {
+        "Output" {
+            /// Also write event files for TensorBoard into DIR/tensorboard
+            tensorboard: bool = false,
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Numbers in sentences.
+
+use remanent_lab::training::Mean;
+
+/// `0.191`.
+pub fn error(eps: f64) -> String {
+    if eps != 0.0 && eps.abs() < 5e-4 { format!("{eps:.1e}") } else { format!("{eps:.3}") }
+}
+
+/// `86.4 %`.
+pub fn percent(part: f64) -> String {
+    format!("{:.1} %", 100.0 * part)
+}
+
+/// `86.4 ± 0.5 %`.
+pub fn percent_of(mean: &Mean) -> String {
+    match mean.standard_error {
+        Some(se) => format!("{:.1} ± {:.1} %", 100.0 * mean.mean, 100.0 * se),
+        None => percent(mean.mean),
+    }
+}
+
+/// `a, b and c`.
+pub fn list(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// A sentence begins with a capital.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}

@@ -1,0 +1,88 @@
+//! What a task inherits: the law of the magnetisations before it, in the gauge of its own teacher.
+
+use std::sync::OnceLock;
+
+use crate::law::{NODES, Panels};
+
+/// Panels with less than this fraction of the mass are left out.
+pub(crate) const TRIMMED: f64 = 1e-26;
+
+/// For every older task k: the law of θ restricted to W^k W^t = +1 and to −1.
+pub(crate) type JointMasses = Vec<[Vec<f64>; 2]>;
+
+/// The law of θ̃ = artanh m̃, where m̃ W is the magnetisation that the previous task left and W the
+/// teacher of the task that comes next.
+#[derive(Debug)]
+pub struct InheritedLaw {
+    panels: Panels,
+    /// Masses at the nodes of the panels.
+    total: Vec<f64>,
+    /// The same as polynomials on the panels.
+    polynomials: OnceLock<Vec<[f64; NODES]>>,
+    /// The masses jointly with every older task, the one just ended included,
+    /// in the order of the tasks.
+    joint: JointMasses,
+}
+
+impl InheritedLaw {
+    /// The law that the next task sees, if its teacher has overlap `r_0` with the last one.
+    ///
+    /// `columns` are masses at the nodes of `panels`, which are symmetric around 0: those of θ after
+    /// the last task, and for every older task k those with W^k W^t = +1 and −1.
+    pub(crate) fn new(panels: &Panels, mut columns: Vec<Vec<f64>>, r_0: f64) -> Self {
+        let norm: f64 = columns[0].iter().sum();
+        columns.iter_mut().flatten().for_each(|p| *p /= norm);
+        // Where the new teacher differs from the last, θ changes its sign.
+        let (same, other) = (0.5 * (1.0 + r_0), 0.5 * (1.0 - r_0));
+        let mix = |stays: &[f64], flips: &[f64]| -> Vec<f64> {
+            stays.iter().zip(flips.iter().rev()).map(|(s, f)| same * s + other * f).collect()
+        };
+        let nothing = vec![0.0; columns[0].len()];
+        // A flip of the teacher changes the sign of W^k W^t as well.
+        let mut joint: JointMasses =
+            columns[1..].chunks_exact(2).map(|c| [mix(&c[0], &c[1]), mix(&c[1], &c[0])]).collect();
+        joint.push([mix(&columns[0], &nothing), mix(&nothing, &columns[0])]);
+        let total = mix(&columns[0], &columns[0]);
+        let kept: Vec<bool> =
+            total.chunks_exact(NODES).map(|m| m.iter().sum::<f64>() > TRIMMED).collect();
+        let keep = |masses: &[f64]| -> Vec<f64> {
+            let chunks = masses.chunks_exact(NODES).zip(&kept);
+            chunks.filter(|(_, kept)| **kept).flat_map(|(m, _)| m.iter().copied()).collect()
+        };
+        let chosen = panels.panels.iter().zip(&kept).filter(|(_, kept)| **kept);
+        Self {
+            panels: Panels::new(chosen.map(|(p, _)| *p).collect()),
+            total: keep(&total),
+            polynomials: OnceLock::new(),
+            joint: joint.iter().map(|pair| [keep(&pair[0]), keep(&pair[1])]).collect(),
+        }
+    }
+
+    /// Where the law has its mass.
+    pub(crate) fn panels(&self) -> &Panels {
+        &self.panels
+    }
+
+    /// The masses at the nodes of the panels.
+    pub(crate) fn masses(&self) -> &[f64] {
+        &self.total
+    }
+
+    /// The density as a polynomial on each panel.
+    pub(crate) fn polynomials(&self) -> &[[f64; NODES]] {
+        self.polynomials.get_or_init(|| self.panels.densities(&self.total))
+    }
+
+    /// The masses jointly with every older task, the one just ended included,
+    /// in the order of the tasks.
+    pub(crate) fn joint(&self) -> &JointMasses {
+        &self.joint
+    }
+
+    /// E[½ ln((1 − m̃²)/4) + θ̃]: the constant of the KL divergence, and the mean of θ̃.
+    pub(crate) fn kl_constant_and_mean(&self) -> f64 {
+        // θ − ln(2 cosh θ) = −ln(1 + e^{−2θ}).
+        let rest = |theta: f64| (-2.0 * theta).max(0.0) + (-2.0 * theta.abs()).exp().ln_1p();
+        self.panels.thetas.iter().zip(&self.total).map(|(theta, p)| -p * rest(*theta)).sum()
+    }
+}

@@ -1,0 +1,283 @@
+//! What a task leaves behind: the law of its magnetisations.
+//!
+//! A [`Posterior`] is the law of θ_t = artanh(m_t W^t) after task t, jointly with
+//! W^k W^t = ±1 for every older task k, so that the error on each of them can be
+//! followed. In the gauge of the next task, whose teacher agrees with W^t on a weight with
+//! probability (1 + r_0)/2, it is an [`InheritedLaw`].
+
+use std::sync::OnceLock;
+
+use multiversion::multiversion;
+
+use crate::fields::{FieldGrid, Fields, Purpose};
+use crate::inherited::{InheritedLaw, JointMasses, TRIMMED};
+use crate::law::{NODES, Panel, Panels, coefficients};
+use crate::resolution::Resolution;
+use crate::site::{Moments, Site};
+
+/// No θ lies beyond this.
+const FARTHEST: f64 = 45.0;
+/// Length of a panel in units of the scale on which the density changes.
+const PANEL: f64 = 3.6;
+/// Panels on which the last coefficients of the density are larger than this
+/// fraction of its size are halved.
+const UNRESOLVED: f64 = 1e-11;
+/// How often.
+const HALVINGS: usize = 8;
+
+/// A panel on the side θ ≥ 0, and the values of each law there and at its mirror image.
+type Pair = (Panel, [Vec<[f64; NODES]>; 2]);
+
+/// The law of θ after a task: the site measure averaged over the field.
+#[derive(Clone, Debug)]
+pub struct Posterior {
+    site: Site,
+    grid: FieldGrid,
+    /// Moments in each field, computed when a next task asks for them.
+    moments: OnceLock<Vec<Moments>>,
+    resolution: Resolution,
+    /// On what scale the law of the field changes.
+    smooth: f64,
+    /// Probability of each field.
+    total: Vec<f64>,
+    /// The same jointly with W^k W^t = ±1 for every older task k.
+    joint: JointMasses,
+}
+
+impl Posterior {
+    /// The law that a solved task leaves.
+    pub fn new(site: Site, fields: &Fields, resolution: Resolution) -> Self {
+        let grid = fields.grid(&site, Purpose::Densities, resolution);
+        let total = fields.probabilities(&grid, Purpose::Densities);
+        let joint = joint_laws(fields, &grid, &total);
+        let smooth = fields.smoothness();
+        Self { site, grid, moments: OnceLock::new(), resolution, smooth, total, joint }
+    }
+
+    /// The same from a law of the field on a grid, which changes on the scale `smooth`.
+    pub(crate) fn of_law(
+        site: Site,
+        grid: FieldGrid,
+        total: Vec<f64>,
+        joint: JointMasses,
+        smooth: f64,
+        resolution: Resolution,
+    ) -> Self {
+        Self { site, grid, moments: OnceLock::new(), resolution, smooth, total, joint }
+    }
+
+    /// The law that the next task inherits, if its teacher has overlap `r_0` with this one.
+    pub fn inherited(&self, r_0: f64) -> InheritedLaw {
+        let mut laws: Vec<&[f64]> = vec![&self.total];
+        laws.extend(self.joint.iter().flatten().map(Vec::as_slice));
+        let (panels, columns) = self.panels(&laws);
+        InheritedLaw::new(&panels, columns, r_0)
+    }
+
+    /// The moments in each field.
+    fn moments(&self) -> &[Moments] {
+        self.moments.get_or_init(|| {
+            let mut moments = Vec::with_capacity(self.grid.fields.len());
+            self.site.moments(&self.grid.fields, self.resolution.factor(), &mut moments);
+            moments
+        })
+    }
+
+    /// Σ_B law(B) P(θ|B) at the nodes of a panel, for several laws.
+    fn at_nodes(&self, panel: &Panel, laws: &[&[f64]], densities: &mut [f64]) -> Vec<[f64; NODES]> {
+        let mut values = vec![[0.0; NODES]; laws.len()];
+        let fields = &self.grid.fields;
+        for (j, theta) in panel.thetas().into_iter().enumerate() {
+            let window = self.site.window(theta, fields, self.moments());
+            let densities = &mut densities[window.clone()];
+            let moments = &self.moments()[window.clone()];
+            self.site.density(theta, &fields[window.clone()], moments, densities);
+            for (values, law) in values.iter_mut().zip(laws) {
+                values[j] = dot(&law[window.clone()], densities);
+            }
+        }
+        values
+    }
+
+    /// Intervals of |θ| outside of which there is nothing, in rising order.
+    fn intervals(&self) -> Vec<(f64, f64)> {
+        let mut spans: Vec<(f64, f64)> = Vec::with_capacity(self.grid.fields.len());
+        for (moments, p) in self.moments().iter().zip(&self.total) {
+            if *p < 1e-30 {
+                continue;
+            }
+            let (width, _) = self.site.scales(moments.reference);
+            // A narrow measure has the tails of a Gaussian, a wide one those of 1 − m².
+            let reach = if width > 0.1 { 21.0 } else { 10.0 * width };
+            let span = (moments.reference - reach, moments.reference + reach);
+            spans.push((span.0.max(0.0), span.1.min(FARTHEST)));
+        }
+        spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut intervals: Vec<(f64, f64)> = Vec::new();
+        for span in spans {
+            match intervals.last_mut() {
+                Some(last) if span.0 <= last.1 => last.1 = last.1.max(span.1),
+                _ => intervals.push(span),
+            }
+        }
+        intervals
+    }
+
+    /// On what scale the density of θ changes around θ ≥ 0: the site measure
+    /// is that wide, or the law of its field is that smooth.
+    fn scale(&self, theta: f64) -> f64 {
+        let (width, response) = self.site.scales(theta);
+        let moved = 0.7 * self.smooth * response;
+        (width * width + moved * moved).sqrt().min(0.5)
+    }
+
+    /// Panels that resolve the density on both sides of 0, in rising order,
+    /// each with its mirror image, and the values of each law at their nodes.
+    fn panels(&self, laws: &[&[f64]]) -> (Panels, Vec<Vec<f64>>) {
+        let pairs = self.pairs(laws);
+        let mut columns = vec![Vec::with_capacity(2 * NODES * pairs.len()); laws.len()];
+        let mirrored = pairs.iter().rev().map(|(panel, sides)| (panel.mirrored(), &sides[1]));
+        let straight = pairs.iter().map(|(panel, sides)| (*panel, &sides[0]));
+        let mut panels = Vec::with_capacity(2 * pairs.len());
+        for (panel, values) in mirrored.chain(straight) {
+            let weights = panel.weights();
+            for (column, values) in columns.iter_mut().zip(values) {
+                column.extend(values.iter().zip(&weights).map(|(v, w)| v * w));
+            }
+            panels.push(panel);
+        }
+        (Panels::new(panels), columns)
+    }
+
+    /// The panels on the side θ ≥ 0, as long as the density is smooth on them and its mirror image.
+    fn pairs(&self, laws: &[&[f64]]) -> Vec<Pair> {
+        let mut pairs: Vec<Pair> = Vec::new();
+        let mut seen = 0.0_f64;
+        let refinement = self.resolution.factor() / Resolution::STANDARD.factor();
+        let farthest = self.moments().iter().zip(&self.total).filter(|(_, p)| **p > 1e-30);
+        let farthest = farthest.fold(0.0, |m, (moments, _)| f64::max(m, moments.reference));
+        for (start, end) in self.intervals() {
+            let mut from = start;
+            while from < end {
+                let near = self.scale(from);
+                let ahead = self.scale(from + PANEL * near / refinement);
+                let scale = near.min(ahead);
+                let to = (from + PANEL * scale / refinement).min(end);
+                let panel = Panel { middle: 0.5 * (from + to), half: 0.5 * (to - from), scale };
+                from = to;
+                let here = self.halve(panel, laws, seen, &mut pairs);
+                seen += here;
+                // Tails fall like e^{−2|θ|} at the slowest.
+                if from > farthest && seen > 0.3 && here < TRIMMED {
+                    break;
+                }
+            }
+        }
+        pairs
+    }
+
+    /// Adds `panel` to `pairs`, halved until a polynomial resolves the density on both of its sides.
+    /// Answers its mass; `seen` is the mass of the panels before it.
+    fn halve(&self, panel: Panel, laws: &[&[f64]], seen: f64, pairs: &mut Vec<Pair>) -> f64 {
+        let mut densities = vec![0.0; self.grid.fields.len()];
+        let mut open = vec![(panel, 0, f64::INFINITY)];
+        let mut mass = 0.0;
+        while let Some((panel, depth, before)) = open.pop() {
+            let sides =
+                [panel, panel.mirrored()].map(|side| self.at_nodes(&side, laws, &mut densities));
+            // The last coefficients relative to the size of the density.
+            let rough = sides.iter().fold(0.0, |worst: f64, side| {
+                let size = side[0].iter().fold(0.0, |m, v| f64::max(m, *v));
+                let last = coefficients(&side[0]);
+                let tail = last[NODES - 2..].iter().map(|c| c.abs()).sum::<f64>();
+                let matters = size * panel.half > 1e-18 * seen.max(1e-3);
+                if matters { worst.max(tail / size) } else { worst }
+            });
+            // Rounding does not become smaller on a shorter panel.
+            if rough > UNRESOLVED && rough < 0.3 * before && depth < HALVINGS {
+                let [low, high] = panel.halves();
+                open.push((high, depth + 1, rough));
+                open.push((low, depth + 1, rough));
+                continue;
+            }
+            let weights = panel.weights();
+            for side in &sides {
+                mass += side[0].iter().zip(&weights).map(|(v, w)| v * w).sum::<f64>();
+            }
+            pairs.push((panel, sides));
+        }
+        mass
+    }
+}
+
+/// The probability of each field jointly with W^k W^t = ±1 for every older task k.
+pub(crate) fn joint_laws(fields: &Fields, grid: &FieldGrid, total: &[f64]) -> JointMasses {
+    match (fields.inherited, fields.mixing()) {
+        (None, _) => vec![],
+        (Some(_), Some(law_before)) => {
+            let law =
+                |masses: &Vec<f64>| fields.mixed(grid, law_before.panels(), masses, Purpose::Signs);
+            law_before.joint().iter().map(|pair| [law(&pair[0]), law(&pair[1])]).collect()
+        }
+        // The past is forgotten: only the teachers' own correlation is left.
+        (Some(law_before), None) => {
+            let scaled = |masses: &Vec<f64>| {
+                let share: f64 = masses.iter().sum();
+                total.iter().map(|p| p * share).collect::<Vec<f64>>()
+            };
+            law_before.joint().iter().map(|pair| [scaled(&pair[0]), scaled(&pair[1])]).collect()
+        }
+    }
+}
+
+/// ln(1 − p_t) for the teacher of a solved task, where 1 − p = 2 P(m W < 0), and
+/// 1 − p_k for every older one.
+pub fn flips(site: &Site, fields: &Fields, resolution: Resolution) -> (f64, Vec<f64>) {
+    let grid = fields.grid(site, Purpose::Signs, resolution);
+    let total = fields.probabilities(&grid, Purpose::Signs);
+    // In logarithms: far above the transition 1 − p is e^{−1000} and less.
+    let ln_law = |k: usize| match fields.mixing() {
+        None => grid.weights[k].ln() + fields.ln_gaussian(grid.fields[k]),
+        Some(_) => total[k].ln(),
+    };
+    let mut signs: Vec<(f64, f64)> = Vec::with_capacity(grid.fields.len());
+    let mut own = f64::NEG_INFINITY;
+    for chunk in grid.fields.chunks(32) {
+        let first = signs.len();
+        signs.extend(site.ln_sign_probabilities(chunk, resolution.factor()));
+        let terms = (first..signs.len()).map(|k| ln_law(k) + signs[k].0);
+        own = ln_sum_exp(terms.chain([own]));
+        // P(m < 0) falls with the field: from here on it adds nothing.
+        if chunk[0] > 0.0 && signs[first].0 < own - 60.0 {
+            signs.resize(grid.fields.len(), (f64::NEG_INFINITY, 0.0));
+            break;
+        }
+    }
+    let old = joint_laws(fields, &grid, &total).into_iter().map(|[plus, minus]| {
+        let wrong = plus.iter().zip(&minus).zip(&signs);
+        2.0 * wrong.map(|((p, m), s)| p * s.0.exp() + m * s.1.exp()).sum::<f64>()
+    });
+    (std::f64::consts::LN_2 + own, old.collect())
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    const LANES: usize = 16;
+    let mut sums = [0.0; LANES];
+    let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let rest: f64 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(x, y)| x * y).sum();
+    for (x, y) in a_chunks.zip(b_chunks) {
+        for i in 0..LANES {
+            sums[i] += x[i] * y[i];
+        }
+    }
+    sums.iter().sum::<f64>() + rest
+}
+
+fn ln_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
+    let top = terms.clone().fold(f64::NEG_INFINITY, f64::max);
+    if top == f64::NEG_INFINITY {
+        return top;
+    }
+    top + terms.map(|t| (t - top).exp()).sum::<f64>().ln()
+}

@@ -1,0 +1,94 @@
+//! The solutions of one task at one α: roots of its equations, started from its curve.
+
+use remanent_math::linear;
+use remanent_math::newton::{Outcome, Root};
+
+use crate::curve::{Branch, Curve, Start};
+use crate::overlaps::Conjugates;
+use crate::posterior::Posterior;
+use crate::resolution::Resolution;
+use crate::task::{Iteration, Task, from_coordinates};
+
+/// A root of the equations before its observables are computed.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    /// The branch.
+    pub branch: Branch,
+    /// Whether it is a saddle between two other solutions.
+    pub is_saddle: bool,
+    /// Where Newton's method ended.
+    pub root: Root<3>,
+}
+
+impl Found {
+    /// The law of the magnetisations that the task leaves.
+    pub fn posterior(&self, task: &Task, resolution: Resolution) -> Posterior {
+        let c = from_coordinates(&self.root.x);
+        Posterior::new(task.site(&c), &task.fields(&c), resolution)
+    }
+
+    /// −βf (or the potential) per weight.
+    pub fn minus_beta_f(&self, task: &Task, alpha: f64, resolution: Resolution) -> f64 {
+        let c = from_coordinates(&self.root.x);
+        task.iterate(&c, resolution)
+            .map_or(f64::NAN, |iteration| free_energy(task, alpha, &c, &iteration))
+    }
+}
+
+/// −βf (or the potential) per weight after one iteration from the conjugates `c`.
+pub(crate) fn free_energy(task: &Task, alpha: f64, c: &Conjugates, iteration: &Iteration) -> f64 {
+    let o = &iteration.site.overlaps;
+    let kappa = task.one_minus_q_star.unwrap_or(o.one_minus_q_d);
+    // 1 − r from the parts of 1 − r².
+    let one_minus_r = if o.r > 0.0 {
+        (o.one_minus_q_d + o.q_d_minus_q_0 + o.q_0_minus_r2) / (1.0 + o.r)
+    } else {
+        1.0 - o.r
+    };
+    // The constant of the KL term, and what the mean of B takes from ln Z.
+    let kl_constant = match task.inherited {
+        Some(law) if task.coupling > 0.0 => law.kl_constant_and_mean(),
+        _ => -std::f64::consts::LN_2,
+    };
+    // −½ q̂_d q_d + ½ q̂_0 q_0 − r̂ r + E[ln Z] without the large terms that cancel:
+    // ½ A q_d − ½ A = −½ A (1 − q_d), and E[B] = r̂ + c E[θ̃].
+    -0.5 * c.stiffness * kappa - 0.5 * c.q_0_hat * o.q_d_minus_q_0
+        + c.r_hat * one_minus_r
+        + iteration.site.ln_z_rest
+        + task.coupling * kl_constant
+        + alpha * iteration.energy.g_e
+}
+
+/// Every solution on the curve at `alpha`, in the order of the curve.
+pub fn roots(curve: &Curve, alpha: f64, resolution: Resolution) -> Vec<Found> {
+    roots_on(curve, alpha, resolution, |_| true)
+}
+
+/// The solutions on the wanted branches.
+pub fn roots_on(
+    curve: &Curve,
+    alpha: f64,
+    resolution: Resolution,
+    wanted: impl Fn(Branch) -> bool,
+) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    for start in curve.starts(alpha).into_iter().filter(|s| wanted(s.branch)) {
+        // A root far from its start lies on another branch.
+        let solve = |start: &Start| {
+            let mut root =
+                curve.task().solve(alpha, start.coordinates, Some(start.jacobian), resolution);
+            if linear::max_norm(&linear::axpy(&root.x, -1.0, &start.coordinates)) > 1.0 {
+                root.outcome = Outcome::LeftDomain;
+            }
+            root
+        };
+        let mut root = solve(&start);
+        if root.outcome != Outcome::Converged
+            && let Some(better) = curve.retraced(&start, alpha)
+        {
+            root = solve(&better);
+        }
+        found.push(Found { branch: start.branch, is_saddle: start.is_saddle, root });
+    }
+    found
+}

@@ -1,0 +1,161 @@
+//! The `theory` commands.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use remanent_lab::experiment::{Prepared, Report, Resources, RunOptions};
+use remanent_lab::options::Words;
+use remanent_lab::plan::Plan;
+use remanent_lab::theory::{
+    BranchesOptions, ChainOptions, ConstrainedOptions, PhaseDiagramOptions, Query, Question,
+    SingleOptions, TuneOptions,
+};
+use remanent_store::CHECKPOINT_EVERY;
+use toml::{Table, Value};
+
+use crate::experiment::{INTERRUPTED, Voice, catch_interrupts};
+use crate::flags::Flags;
+use crate::output::{self, Outcome, Output, UsageError};
+
+/// The commands.
+#[derive(Subcommand)]
+pub enum TheoryCommand {
+    /// Solve one task: order parameters, error, free energy and replicon
+    ///
+    /// One row for every combination of alpha and beta.
+    #[command(
+        after_help = "Example:\n  remanent theory single --alpha 0.1:3:0.01 --beta 20 --plot single.svg"
+    )]
+    Single(TheoryQuestion<SingleOptions>),
+    /// Solve one task or a chain with the self-overlap q_d held at q_star
+    ///
+    /// With one alpha, one row per q_star. With several, a chain of tasks with one q_star each, so
+    /// that gradient descent can be compared with the theory at the q_star that it has reached.
+    #[command(
+        after_help = "Example:\n  remanent theory constrained --alpha 2 --beta 20 --q-star 0.1:0.98:0.02"
+    )]
+    Constrained(TheoryQuestion<ConstrainedOptions>),
+    /// Solve a chain of tasks: the error on every task after each one
+    ///
+    /// The teachers form a Markov chain: neighbours have overlap r0, distant ones the product. A scan
+    /// repeats the chain over values of one or two parameters.
+    #[command(
+        after_help = "Examples:\n  remanent theory chain --alpha 2,3,3,3 --beta 20 --r0 0.5 --gamma 1\n  remanent theory chain --alpha 2,2 --r0 0.5 --scan alpha.2=0.1:5:0.1 --plot scan.svg"
+    )]
+    Chain(Chain),
+    /// Follow the curve of solutions in alpha round its folds
+    ///
+    /// Reports the folds (spinodals), the alpha at which -beta f of the poor and the good branch
+    /// cross, and where the replicon changes sign.
+    #[command(after_help = "Example:\n  remanent theory branches --beta 20 --plot branches.svg")]
+    Branches(TheoryQuestion<BranchesOptions>),
+    /// Compute spinodals, crossing and replicon lines over beta, and the critical point
+    #[command(after_help = "Example:\n  remanent theory phase-diagram --plot phases.svg")]
+    PhaseDiagram(TheoryQuestion<PhaseDiagramOptions>),
+    /// Find the gamma that minimises the errors at the end of a chain
+    ///
+    /// gamma is the factor of the KL term: how strongly the old tasks are protected. The curve from
+    /// which it was chosen is shown too.
+    #[command(after_help = "Example:\n  remanent theory tune --alpha 2,2 --r0 0.5 --beta 20")]
+    Tune(TheoryQuestion<TuneOptions>),
+}
+
+/// A question and what is done with the answer.
+#[derive(Args)]
+pub struct TheoryQuestion<O: remanent_lab::options::Options> {
+    #[command(flatten)]
+    options: Flags<O>,
+    #[command(flatten)]
+    keep: Keep,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// `theory chain`.
+#[derive(Args)]
+pub struct Chain {
+    #[command(flatten)]
+    question: TheoryQuestion<ChainOptions>,
+    /// Repeat the chain over values of a parameter, e.g. alpha.2=0.1:5:0.1, r0=-1:1:0.1 or
+    /// beta=5,10,20; twice for a map
+    #[arg(long, value_name = "KEY=VALUES", help_heading = "Question")]
+    scan: Vec<String>,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Experiment")]
+struct Keep {
+    /// Keep the result in this run directory; an interrupted scan in it is continued [default: not
+    /// kept]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Discard an earlier run in the run directory
+    #[arg(long)]
+    fresh: bool,
+}
+
+impl TheoryCommand {
+    /// Runs it.
+    pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
+        match self {
+            Self::Single(question) => question.run(Question::Single, quiet),
+            Self::Constrained(question) => question.run(Question::Constrained, quiet),
+            Self::Chain(chain) => chain.run(quiet),
+            Self::Branches(question) => question.run(Question::Branches, quiet),
+            Self::PhaseDiagram(question) => question.run(Question::PhaseDiagram, quiet),
+            Self::Tune(question) => question.run(Question::Tune, quiet),
+        }
+    }
+}
+
+impl Chain {
+    fn run(mut self, quiet: bool) -> anyhow::Result<Outcome> {
+        output::usage(self.scan.len() <= 2, || {
+            format!("--scan was given {} times; a map has two axes at most", self.scan.len())
+        })?;
+        let pair = |text: &String| {
+            let (name, values) = text.split_once('=').ok_or_else(|| {
+                UsageError::new(format!("--scan {text} is not KEY=VALUES, e.g. alpha.2=0.1:5:0.1"))
+            })?;
+            Ok(Value::Array(vec![name.trim().into(), values.into()]))
+        };
+        let scans = self.scan.iter().map(pair).collect::<Result<Vec<Value>, UsageError>>()?;
+        if !scans.is_empty() {
+            self.question.options.given.insert("scan".into(), Value::Array(scans));
+        }
+        self.question.run(Question::Chain, quiet)
+    }
+}
+
+impl<O: remanent_lab::options::Options> TheoryQuestion<O> {
+    fn run(self, question: Question, quiet: bool) -> anyhow::Result<Outcome> {
+        self.output.check()?;
+        let mut table: Table = self.options.given;
+        table.insert("ask".into(), question.word().into());
+        let prepared = Prepared::<Query>::of_plan(Plan::of_one_case(table), &Resources::default())?;
+        let voice = Voice::new(prepared.work(), quiet);
+        let view = remanent_lab::experiment::NoView {};
+        let report = match self.keep.out {
+            Some(directory) => {
+                catch_interrupts()?;
+                prepared.run(
+                    &RunOptions {
+                        directory,
+                        fresh: self.keep.fresh,
+                        checkpoint_every: CHECKPOINT_EVERY,
+                        watcher: &voice,
+                        interrupt: &INTERRUPTED,
+                    },
+                    &view,
+                )
+            }
+            None => prepared.run_unsaved(&voice, &INTERRUPTED, &view),
+        }?;
+        drop(voice);
+        self.output.emit(&report)?;
+        for note in report.notes() {
+            output::remark(quiet && !note.always, &format!("note: {}", note.text));
+        }
+        Ok(Outcome::done_if(report.is_complete()))
+    }
+}
