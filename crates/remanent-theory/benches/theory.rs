@@ -4,6 +4,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use remanent_theory::chain::ChainParameters;
 use remanent_theory::parameters::{Choice, Prior};
 use remanent_theory::phase::phase_diagram;
+use remanent_theory::rsb::{BrokenTask, broken_phase_diagram};
 use remanent_theory::single::SingleTask;
 
 fn chain(tasks: usize, alpha: f64) -> ChainParameters {
@@ -55,6 +56,39 @@ fn benches(c: &mut Criterion) {
             b.iter(|| one_thread.install(|| chain.solve()));
         });
     }
+    group.finish();
+
+    let mut group = c.benchmark_group("broken replica symmetry");
+    group.sample_size(10);
+    let warm = BrokenTask::new(task);
+    for (steps, alpha) in [(1, 0.8), (1, 1.2), (2, 1.2)] {
+        let cold = || BrokenTask::new(task).poor(alpha, steps).unwrap();
+        group.bench_function(format!("K {steps} alpha {alpha}, cold"), |b| {
+            b.iter(|| one_thread.install(cold));
+        });
+        group.bench_function(format!("K {steps} alpha {alpha}, warm"), |b| {
+            b.iter(|| one_thread.install(|| warm.poor(alpha, steps).unwrap()));
+        });
+    }
+    group.bench_function("K 1 branch of 150 points", |b| {
+        b.iter(|| one_thread.install(|| warm.branch(1)));
+    });
+    group.bench_function("K 1 crossing, cold", |b| {
+        b.iter(|| one_thread.install(|| BrokenTask::new(task).crossing(1)));
+    });
+    group.bench_function("complexity of 40 rows", |b| {
+        b.iter(|| one_thread.install(|| warm.complexity(1.0, 40).unwrap()));
+    });
+    group.bench_function("two tasks with one step each", |b| {
+        let chain = chain(2, 1.2).check().unwrap();
+        b.iter(|| one_thread.install(|| chain.solve_broken(1).unwrap()));
+    });
+    let betas: Vec<f64> = (0..40).map(|i| 5.0 * 40_f64.powf(f64::from(i) / 39.0)).collect();
+    group.bench_function("phase diagram over 40 beta, two threads", |b| {
+        b.iter(|| {
+            two_threads.install(|| broken_phase_diagram(&betas, Prior::None, &|| ()).unwrap())
+        });
+    });
     group.finish();
 
     let mut group = c.benchmark_group("phase diagram");

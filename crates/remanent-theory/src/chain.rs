@@ -45,14 +45,14 @@ pub struct ChainParameters {
 /// A checked chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
-    alpha: Vec<f64>,
+    pub(crate) alpha: Vec<f64>,
     beta: Vec<f64>,
     gamma: Vec<f64>,
-    r_0: Vec<f64>,
+    pub(crate) r_0: Vec<f64>,
     prior: Prior,
     q_star: Option<Vec<f64>>,
-    choice: Vec<Choice>,
-    resolution: Resolution,
+    pub(crate) choice: Vec<Choice>,
+    pub(crate) resolution: Resolution,
 }
 
 /// A solved task from which the chain continues: its solution at every level of

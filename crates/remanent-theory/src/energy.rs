@@ -394,6 +394,49 @@ fn behind_the_wall(s: &Scaled, x: &Lanes, steps: &Steps) -> Local {
     local
 }
 
+/// L(x), L_x, L_xx and ⟨y Γ_y⟩ at given rising scaled x, for a Gaussian of y of variance
+/// δ = `delta`: what a level of broken replica symmetry is built on.
+pub(crate) fn potentials(beta: f64, delta: f64, x: &[f64], resolution: f64) -> Vec<[f64; 4]> {
+    let mut rows = vec![[0.0; 4]; x.len()];
+    let s = Scaled { beta, delta, v: 1.0, q: 1.0, slope: 0.0, wall: wall_of(beta) };
+    all_potentials(&s, x, resolution, &mut rows);
+    rows
+}
+
+/// Where Φ^β rises from 0 to 1, or 0 where it has no sharp rise.
+pub(crate) fn wall_of(beta: f64) -> f64 {
+    if beta > 2.0 { wall(beta) } else { 0.0 }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn all_potentials(s: &Scaled, x: &[f64], resolution: f64, rows: &mut [[f64; 4]]) {
+    let steps = Steps::new(INNER_STEP / resolution);
+    let cut = s.cut_by_wall();
+    let behind = if cut { s.wall + s.delta.sqrt() } else { f64::INFINITY };
+    let at_wall = if cut {
+        s.wall - s.delta * s.beta * elementary::ln_cdf(s.wall).hazard
+    } else {
+        f64::INFINITY
+    };
+    let split = x.partition_point(|x| *x <= behind);
+    let (before, after) = x.split_at(split);
+    let (rows_before, rows_after) = rows.split_at_mut(split);
+    for (x, rows, is_behind) in [(before, rows_before, false), (after, rows_after, true)] {
+        for (block, rows) in x.chunks(LANES).zip(rows.chunks_mut(LANES)) {
+            let mut lanes = [block[block.len() - 1]; LANES];
+            lanes[..block.len()].copy_from_slice(block);
+            let local = if is_behind {
+                behind_the_wall(s, &lanes, &steps)
+            } else {
+                around_the_mode(s, &lanes, at_wall, &steps)
+            };
+            for (i, row) in rows.iter_mut().enumerate() {
+                *row = [local.l[i], local.l_x[i], local.l_xx[i], local.y_gamma[i]];
+            }
+        }
+    }
+}
+
 /// Whether no lane holds anything worth adding.
 #[inline(always)]
 fn all_negligible(weights: &Lanes) -> bool {

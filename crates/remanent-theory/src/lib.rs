@@ -59,6 +59,7 @@
 //! | which γ forgets least | [`tune`] |
 //! | all solutions over α, folds, crossing, replicon zeros | [`branches`] |
 //! | the same lines over β, and the critical point | [`phase`] |
+//! | any of these with broken replica symmetry | [`rsb`] |
 //!
 //! # Inside
 //!
@@ -81,7 +82,7 @@
 //!    (all pieces);
 //! 7. [`roots`] (solutions at one α), [`solution`] (what is reported);
 //! 8. `stage` (more nodes until nothing changes);
-//! 9. [`single`], then [`chain`] and [`branches`], then [`scan`], [`tune`] and [`phase`].
+//! 9. [`single`], then [`chain`] and [`branches`], then [`scan`], [`tune`], [`phase`] and [`rsb`].
 
 pub mod branches;
 pub mod chain;
@@ -98,6 +99,7 @@ pub mod phase;
 pub mod posterior;
 pub mod resolution;
 pub mod roots;
+pub mod rsb;
 pub mod scan;
 pub mod single;
 pub mod site;

@@ -54,6 +54,18 @@ impl Posterior {
         Self { site, grid, moments: OnceLock::new(), resolution, smooth, total, joint }
     }
 
+    /// The same from a law of the field on a grid, which changes on the scale `smooth`.
+    pub(crate) fn of_law(
+        site: Site,
+        grid: FieldGrid,
+        total: Vec<f64>,
+        joint: JointMasses,
+        smooth: f64,
+        resolution: Resolution,
+    ) -> Self {
+        Self { site, grid, moments: OnceLock::new(), resolution, smooth, total, joint }
+    }
+
     /// The law that the next task inherits, if its teacher has overlap `r_0` with this one.
     pub fn inherited(&self, r_0: f64) -> InheritedLaw {
         let mut laws: Vec<&[f64]> = vec![&self.total];
@@ -199,7 +211,7 @@ impl Posterior {
 }
 
 /// The probability of each field jointly with W^k W^t = ±1 for every older task k.
-fn joint_laws(fields: &Fields, grid: &FieldGrid, total: &[f64]) -> JointMasses {
+pub(crate) fn joint_laws(fields: &Fields, grid: &FieldGrid, total: &[f64]) -> JointMasses {
     match (fields.inherited, fields.mixing()) {
         (None, _) => vec![],
         (Some(_), Some(law_before)) => {

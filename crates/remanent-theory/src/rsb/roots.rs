@@ -1,0 +1,153 @@
+//! All solutions of a traced curve at one α.
+//!
+//! Between two points of the trace a cubic says where the curve crosses α, and Newton's
+//! method leads from there to the solution; next to a fold, where Newton's matrix is
+//! singular in α, the start is the parabola around the fold. Next to the onset the gap
+//! is nearly proportional to the distance in α and leads Newton's method in place of α.
+
+use remanent_math::continuation::{Point, advance};
+use remanent_math::linear::{axpy, max_norm};
+use remanent_math::newton::{Outcome, Root};
+
+use super::fold::summit;
+use super::solve::{Hold, solve};
+use super::state::{gap_index, x_index};
+use super::trace::{Origin, Trace, hermite};
+
+/// Nearer to a fold than this in ln α, solutions are started from the fold itself.
+const NEAR_FOLD: f64 = 0.004;
+
+/// A start for Newton's method at a given α.
+struct Start<const M: usize> {
+    y: [f64; M],
+    jacobian: [[f64; M]; M],
+    rises: bool,
+}
+
+impl<const M: usize> Trace<'_, M> {
+    /// Every solution at `alpha`, in the order of the curve, and whether α rises along
+    /// the curve there.
+    pub(super) fn roots(&self, alpha: f64) -> Vec<(Root<M>, bool)> {
+        let target = alpha.ln();
+        let mut starts = Vec::new();
+        for i in 0..self.points.len().max(1) - 1 {
+            self.starts_between(i, target, &mut starts);
+        }
+        let near_onset = self.near_onset(target).map(|root| {
+            let rises = self.points[0].tangent[M - 1] > 0.0;
+            (root, rises)
+        });
+        let others = starts.into_iter().map(|Start { y, jacobian, rises }| {
+            let mut root = solve(&self.system, Hold::LnAlpha(target), y, Some(&jacobian));
+            // A root far from its start lies on another part of the curve.
+            if max_norm(&axpy(&root.x, -1.0, &y)) > 1.5 {
+                root.outcome = Outcome::LeftDomain;
+            }
+            (root, rises)
+        });
+        near_onset.into_iter().chain(others).collect()
+    }
+
+    /// The solution between the origin and the first point. The gap is nearly
+    /// proportional to the distance in α there, and Newton's method is better led by
+    /// the gap: α is a smooth function of it, while x is hardly determined.
+    fn near_onset(&self, target: f64) -> Option<Root<M>> {
+        let Origin::Opening { y: origin, level, .. } = &self.origin else { return None };
+        let first = &self.points.first()?.y;
+        let distance = |y: &[f64; M]| y[M - 1] - origin[M - 1];
+        let wanted = target - origin[M - 1];
+        let share = wanted / distance(first);
+        if !(share > 0.0 && share < 1.0) {
+            return None;
+        }
+        let steps = (M - 4) / 2;
+        let (gap, x) = (gap_index(*level), x_index(steps, *level));
+        let mut start: [f64; M] =
+            std::array::from_fn(|k| origin[k] + share * (first[k] - origin[k]));
+        (start[gap], start[x]) = (first[gap] + share.ln(), first[x]);
+        let mut before = (first[gap], distance(first).abs().ln());
+        let mut jacobian = None;
+        for _ in 0..12 {
+            let hold = Hold::LnGap(*level, start[gap]);
+            let mut root = solve(&self.system, hold, start, jacobian.as_ref());
+            if root.outcome != Outcome::Converged || distance(&root.x) / wanted <= 0.0 {
+                return Some(Root { outcome: Outcome::LeftDomain, ..root });
+            }
+            let error = target - root.x[M - 1];
+            if error.abs() < 1e-12 + 1e-9 * wanted.abs() + 10.0 * root.residual {
+                root.x[M - 1] = target;
+                root.residual = root.residual.max(error.abs());
+                return Some(root);
+            }
+            // A secant in the logarithms.
+            let here = (root.x[gap], distance(&root.x).abs().ln());
+            let slope = (here.1 - before.1) / (here.0 - before.0);
+            let slope = if (0.3..3.0).contains(&slope) { slope } else { 1.0 };
+            start = root.x;
+            start[gap] += (wanted.abs().ln() - distance(&root.x).abs().ln()) / slope;
+            (before, jacobian) = (here, Some(root.jacobian));
+        }
+        None
+    }
+
+    fn starts_between(&self, i: usize, target: f64, starts: &mut Vec<Start<M>>) {
+        let (a, b) = (&self.points[i], &self.points[i + 1]);
+        if !self.turns(i) {
+            if (a.y[M - 1] - target) * (b.y[M - 1] - target) <= 0.0 {
+                starts.push(start_between(a, b, (0.0, 1.0), target));
+            }
+            return;
+        }
+        let top = summit(a, b);
+        let rough = hermite(a, b, top)[M - 1];
+        let rises = a.tangent[M - 1] > 0.0;
+        // Beyond the fold, even if it lies a little farther than it seems.
+        let beyond = if rises { target - rough } else { rough - target };
+        if beyond > NEAR_FOLD {
+            return;
+        }
+        if beyond < -NEAR_FOLD {
+            for (end, range) in [(a, (0.0, top)), (b, (top, 1.0))] {
+                if (end.y[M - 1] - target) * (rough - target) <= 0.0 {
+                    starts.push(start_between(a, b, range, target));
+                }
+            }
+            return;
+        }
+        let Some(fold) = self.fold(i) else { return };
+        let s2 = 2.0 * (target - fold.point.y[M - 1]) / fold.bend;
+        if s2 < 0.0 {
+            return;
+        }
+        for (end, side) in [(a, -1.0), (b, 1.0)] {
+            let within = (end.y[M - 1] - target) * (fold.point.y[M - 1] - target) <= 0.0;
+            let mut f = self.system.equations::<M>();
+            if within && let Some(p) = advance(&mut f, &fold.point, side * s2.sqrt(), 1e-9) {
+                let rises = (side < 0.0) == rises;
+                starts.push(Start { y: p.y, jacobian: p.jacobian, rises });
+            }
+        }
+    }
+}
+
+/// The crossing of `target` between two points, where α is monotone within `range`.
+fn start_between<const M: usize>(
+    a: &Point<M>,
+    b: &Point<M>,
+    range: (f64, f64),
+    target: f64,
+) -> Start<M> {
+    let (mut low, mut high) = range;
+    let first = hermite(a, b, low)[M - 1] - target;
+    for _ in 0..40 {
+        let middle = 0.5 * (low + high);
+        if (hermite(a, b, middle)[M - 1] - target) * first > 0.0 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let fraction = 0.5 * (low + high);
+    let near = if fraction < 0.5 { a } else { b };
+    Start { y: hermite(a, b, fraction), jacobian: near.jacobian, rises: first < 0.0 }
+}

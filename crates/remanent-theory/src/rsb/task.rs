@@ -1,0 +1,294 @@
+//! A task with broken replica symmetry, for any α and K.
+
+use std::sync::OnceLock;
+
+use remanent_math::continuation::Point;
+use remanent_math::newton::Root;
+use remanent_math::scalar;
+
+use super::equations::{System, stabilities};
+use super::onset::replicon_zero;
+use super::report::{RsbSolution, finish};
+use super::state::{State, alpha_index, gap_index, x_index};
+use super::trace::{Care, Origin, Trace, hermite};
+use crate::curve::{Branch, Curve};
+use crate::parameters::{Choice, DomainError, check_alpha};
+use crate::resolution::Resolution;
+use crate::roots::{Found, roots};
+use crate::single::{SingleTask, choose, why_none};
+use crate::solution::Termination;
+use crate::stage::finish as finish_symmetric;
+use crate::task::Task;
+
+/// The largest number of steps that can be asked for.
+pub const MAX_STEPS: usize = 3;
+
+/// The replica-symmetric curve of a first task is traced up to this α.
+const TRACED: f64 = 3.0;
+
+/// A curve for any number of steps.
+#[derive(Debug)]
+pub(super) enum AnyTrace<'a> {
+    One(Trace<'a, 6>),
+    Two(Trace<'a, 8>),
+    Three(Trace<'a, 10>),
+}
+
+macro_rules! each {
+    ($any:expr, $trace:ident => $value:expr) => {
+        match $any {
+            $crate::rsb::task::AnyTrace::One($trace) => $value,
+            $crate::rsb::task::AnyTrace::Two($trace) => $value,
+            $crate::rsb::task::AnyTrace::Three($trace) => $value,
+        }
+    };
+}
+pub(super) use each;
+
+/// The curves of a task's solutions with 0, 1, … steps, each traced when it is first
+/// needed.
+#[derive(Debug)]
+pub struct BrokenTask<'a> {
+    task: Task<'a>,
+    resolution: Resolution,
+    /// The replica-symmetric curve is traced up to this α.
+    reach: f64,
+    curve: OnceLock<Option<Curve<'a>>>,
+    onset: OnceLock<Option<Root<4>>>,
+    traces: [OnceLock<Option<AnyTrace<'a>>>; MAX_STEPS],
+}
+
+impl BrokenTask<'static> {
+    /// A first task, with nothing computed yet.
+    pub fn new(single: SingleTask) -> Self {
+        Self::of(single.task(), TRACED, single.resolution())
+    }
+}
+
+impl<'a> BrokenTask<'a> {
+    /// Any task, for α up to about `reach`.
+    pub fn of(task: Task<'a>, reach: f64, resolution: Resolution) -> Self {
+        Self {
+            task,
+            resolution,
+            reach,
+            curve: OnceLock::new(),
+            onset: OnceLock::new(),
+            traces: std::array::from_fn(|_| OnceLock::new()),
+        }
+    }
+
+    pub(super) fn resolution(&self) -> Resolution {
+        self.resolution
+    }
+
+    pub(super) fn system(&self) -> System<'a> {
+        System {
+            beta: self.task.beta,
+            coupling: self.task.coupling,
+            inherited: self.task.inherited,
+            one_minus_q_star: self.task.one_minus_q_star,
+            resolution: self.resolution,
+        }
+    }
+
+    pub(super) fn curve(&self) -> Option<&Curve<'a>> {
+        let traced = || Curve::trace(self.task, self.reach, self.resolution);
+        self.curve.get_or_init(traced).as_ref()
+    }
+
+    /// All replica-symmetric solutions, in the order of their curve, each with its branch
+    /// and whether it is a saddle.
+    pub(super) fn all_symmetric(&self, alpha: f64) -> Vec<(RsbSolution, Branch)> {
+        let on = |curve: &Curve| {
+            let report = |found: &Found| {
+                let solution = finish_symmetric(curve.task(), alpha, found, self.resolution);
+                (RsbSolution::symmetric(&solution, found.is_saddle), found.branch)
+            };
+            roots(curve, alpha, self.resolution).iter().map(report).collect()
+        };
+        if alpha <= self.reach {
+            self.curve().map_or(vec![], on)
+        } else {
+            Curve::trace(self.task, alpha, self.resolution).as_ref().map_or(vec![], on)
+        }
+    }
+
+    /// The replica-symmetric solution of choice; a row that says so if there is none.
+    pub fn symmetric(&self, alpha: f64, choice: Choice) -> Result<RsbSolution, DomainError> {
+        let alpha = check_alpha(alpha)?;
+        let traced;
+        let curve = if alpha <= self.reach {
+            self.curve()
+        } else {
+            traced = Curve::trace(self.task, alpha, self.resolution);
+            traced.as_ref()
+        };
+        let none = |why| RsbSolution::none(alpha, self.task.beta, 0, why);
+        let Some(curve) = curve else { return Ok(none(Termination::LeftDomain)) };
+        let found = roots(curve, alpha, self.resolution);
+        Ok(match choose(curve, &found, alpha, choice, self.resolution) {
+            Some(found) => {
+                let s = finish_symmetric(&self.task, alpha, found, self.resolution);
+                RsbSolution::symmetric(&s, found.is_saddle)
+            }
+            None => none(why_none(curve, alpha, choice)),
+        })
+    }
+
+    pub(super) fn onset_root(&self) -> Option<&Root<4>> {
+        let found = || replicon_zero(&self.task, self.resolution);
+        self.onset.get_or_init(found).as_ref()
+    }
+
+    /// The replica-symmetric solution where the replicon of the branch connected to
+    /// α → 0 vanishes first; `None` where replica symmetry never breaks.
+    pub fn onset(&self) -> Option<RsbSolution> {
+        Some(finish(&self.system(), self.onset_root()?, false, true))
+    }
+
+    pub(super) fn trace(&self, steps: usize) -> Option<&AnyTrace<'a>> {
+        let slot = self.traces.get(steps.checked_sub(1)?)?;
+        let traced = || match steps {
+            1 => self.first_trace().map(AnyTrace::One),
+            2 => match self.trace(1)? {
+                AnyTrace::One(trace) => self.next_trace(trace).map(AnyTrace::Two),
+                _ => None,
+            },
+            _ => match self.trace(2)? {
+                AnyTrace::Two(trace) => self.next_trace(trace).map(AnyTrace::Three),
+                _ => None,
+            },
+        };
+        slot.get_or_init(traced).as_ref()
+    }
+
+    /// One step, from where the replicon vanishes.
+    fn first_trace(&self) -> Option<Trace<'a, 6>> {
+        let y = self.onset_root()?.x;
+        let mut origin = [0.0; 6];
+        origin[..3].copy_from_slice(&y[..3]);
+        origin[alpha_index(1)] = y[3];
+        let ln_variance = origin[1];
+        let origin = Origin::Opening { y: origin, level: 1, ln_variance };
+        Trace::new(self.system(), origin, Care::Quick)
+    }
+
+    /// One step more, from where the innermost stability vanishes first; if it is negative
+    /// all along, from where it is most so.
+    fn next_trace<const M: usize, const N: usize>(
+        &self,
+        trace: &Trace<'a, M>,
+    ) -> Option<Trace<'a, N>> {
+        let steps = (M - 4) / 2;
+        let system = self.system();
+        let innermost = |y: &[f64; M]| {
+            let state = State::from_coordinates(y);
+            system.turn(&state, false).map_or(f64::NAN, |turn| stabilities(&state, &turn)[steps])
+        };
+        let physical = |p: &Point<M>| p.y[x_index(steps, steps)] < 0.0;
+        let mut before: Option<f64> = None;
+        let mut lowest = (0, 0.0);
+        for (i, point) in trace.points.iter().enumerate() {
+            let here = physical(point).then(|| innermost(&point.y));
+            if let (Some(a), Some(b)) = (before, here)
+                && a > 0.0
+                && b <= 0.0
+            {
+                let (from, to) = (&trace.points[i - 1], point);
+                let x = scalar::root(|x| innermost(&hermite(from, to, x)), 0.0, 1.0, 1e-3)?;
+                let y = trace.between(i - 1, x)?.y;
+                let mut origin = with_one_step_more(&y);
+                origin[x_index(steps + 1, steps + 1)] = 0.5 * y[x_index(steps, steps)];
+                let ln_variance = y[gap_index(steps)];
+                let origin = Origin::Opening { y: origin, level: steps + 1, ln_variance };
+                return Trace::new(system, origin, Care::Quick);
+            }
+            if here.is_some_and(|here| here < lowest.1) {
+                lowest = (i, here.unwrap_or(0.0));
+            }
+            before = here;
+        }
+        let (i, depth) = lowest;
+        let y = (depth < 0.0).then(|| trace.points[i].y)?;
+        [0.15, 0.3, 0.07].into_iter().find_map(|share: f64| {
+            let mut start = with_one_step_more::<M, N>(&y);
+            start[gap_index(steps)] += (1.0 - share).ln();
+            start[gap_index(steps + 1)] += share.ln();
+            start[x_index(steps + 1, steps + 1)] += 0.18;
+            let found = Trace::new(system, Origin::Middle(start), Care::Quick)?;
+            let ordered = |p: &Point<N>| {
+                (1..=steps).all(|l| p.y[x_index(steps + 1, l)] < p.y[x_index(steps + 1, l + 1)])
+            };
+            (found.points.len() > 3 && found.points.iter().all(ordered)).then_some(found)
+        })
+    }
+
+    /// All solutions with `steps` steps at `alpha`, in the order of their curve; for
+    /// 0 steps those of the replica-symmetric equations. With x_K > 1 they are of
+    /// no measure over clusters and are left out.
+    pub fn solve(&self, alpha: f64, steps: usize) -> Result<Vec<RsbSolution>, DomainError> {
+        let alpha = check_alpha(alpha)?;
+        if steps == 0 {
+            return Ok(self.all_symmetric(alpha).into_iter().map(|(s, _)| s).collect());
+        }
+        let mut solutions = self.roots(alpha, steps);
+        solutions.retain(|s| !s.is_converged() || s.is_physical());
+        Ok(solutions)
+    }
+
+    fn roots(&self, alpha: f64, steps: usize) -> Vec<RsbSolution> {
+        let system = self.system();
+        let Some(trace) = self.trace(steps) else { return vec![] };
+        each!(trace, trace => trace
+            .roots(alpha)
+            .iter()
+            .map(|(root, rises)| finish(&system, root, !rises, true))
+            .collect())
+    }
+
+    /// The solution with `steps` steps at `alpha` on the poor branch: before the
+    /// fold of the broken curve. A row that says so if there is none.
+    pub fn poor(&self, alpha: f64, steps: usize) -> Result<RsbSolution, DomainError> {
+        let alpha = check_alpha(alpha)?;
+        if steps == 0 {
+            return self.symmetric(alpha, Choice::Poor);
+        }
+        let mut all = self.solve(alpha, steps)?;
+        let chosen = all.iter().position(|s| !s.is_saddle && s.is_converged());
+        Ok(match chosen {
+            Some(i) => all.swap_remove(i),
+            None => {
+                let why = all.first().map_or(Termination::NoSolution, |s| s.termination);
+                let why = if why == Termination::Converged { Termination::NoSolution } else { why };
+                RsbSolution::none(alpha, self.task.beta, steps, why)
+            }
+        })
+    }
+
+    /// The solutions with `steps` steps along their curve, in short steps from its
+    /// onset, those of x_K > 1 left out.
+    pub fn branch(&self, steps: usize) -> Vec<RsbSolution> {
+        let Some(trace) = self.trace(steps) else { return vec![] };
+        let mut rows = each!(trace, trace => {
+            trace.redrawn().map_or(vec![], |drawn| drawn.solutions())
+        });
+        rows.retain(RsbSolution::is_physical);
+        rows
+    }
+}
+
+/// Coordinates with a level more inside of the innermost one, as wide as that and with
+/// the same x.
+fn with_one_step_more<const M: usize, const N: usize>(y: &[f64; M]) -> [f64; N] {
+    let steps = (M - 4) / 2;
+    let mut more = [0.0; N];
+    more[..3 + steps].copy_from_slice(&y[..3 + steps]);
+    more[gap_index(steps + 1)] = y[gap_index(steps)];
+    for l in 1..=steps {
+        more[x_index(steps + 1, l)] = y[x_index(steps, l)];
+    }
+    more[x_index(steps + 1, steps + 1)] = y[x_index(steps, steps)];
+    more[N - 1] = y[M - 1];
+    more
+}

@@ -1,0 +1,196 @@
+//! The curve of broken solutions as α varies, and every solution on it at one α.
+//!
+//! The curve leaves a less broken one where a stability vanishes, with a new gap
+//! q_l_hat − q_{l−1}_hat that grows from 0, may turn back in α (the spinodal of the
+//! broken branch), and ends where the gap closes again. Parisi's parameter is not
+//! kept below 1 on the way: where the onset is discontinuous the curve leaves with
+//! x > 1 and comes to x = 1 at a finite gap, which is where it begins to matter.
+
+use std::sync::OnceLock;
+
+use remanent_math::continuation::{Point, Tracer, advance, point_at};
+use remanent_math::linear::max_norm;
+use remanent_math::newton::{Outcome, Root};
+use remanent_math::scalar;
+
+use super::equations::System;
+use super::fold::Fold;
+use super::report::{RsbSolution, finish};
+use super::solve::{Hold, solve};
+use super::state::{gap_index, x_index};
+use crate::resolution::Resolution;
+
+/// The gap, relative to the field variance it splits from, at which a trace begins.
+pub(super) const FIRST_GAP: f64 = 0.01;
+
+/// A trace ends at a gap of this part of the first.
+const CLOSED: f64 = 0.1;
+
+/// A traced curve of solutions with (M − 4)/2 steps.
+#[derive(Debug)]
+pub(super) struct Trace<'a, const M: usize> {
+    pub(super) system: System<'a>,
+    pub(super) points: Vec<Point<M>>,
+    pub(super) folds: Vec<OnceLock<Option<Fold<M>>>>,
+    /// Where it was begun.
+    pub(super) origin: Origin<M>,
+}
+
+/// Where a trace begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Origin<const M: usize> {
+    /// Where the gap of a level opens.
+    Opening {
+        /// The coordinates there; those of the gap and of its x have no meaning.
+        y: [f64; M],
+        /// The level.
+        level: usize,
+        /// ln of the variance of which the first gap is a small part.
+        ln_variance: f64,
+    },
+    /// Near a solution in the middle of the curve, from which it is followed both ways.
+    Middle([f64; M]),
+}
+
+/// How finely to trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Care {
+    /// Coarse quadrature, long steps: to find one's way.
+    Quick,
+    /// Full quadrature, short steps: for drawing.
+    Drawn,
+}
+
+impl Care {
+    /// The fraction of the nodes that is used. The equations of inner steps are
+    /// differences of smaller numbers.
+    fn fraction(self, steps: usize) -> f64 {
+        match self {
+            Self::Quick if steps == 1 => 0.55,
+            Self::Quick => 0.8,
+            Self::Drawn => 1.0,
+        }
+    }
+
+    fn tracer(self, steps: usize) -> Tracer {
+        let drawn = self == Self::Drawn;
+        Tracer {
+            first_step: if drawn { 0.1 } else { 0.3 },
+            max_step: if drawn { 0.1 } else { 1.2 },
+            min_step: 1e-5,
+            tolerance: match self {
+                Self::Quick if steps == 1 => 1e-5,
+                Self::Quick => 1e-6,
+                Self::Drawn => 1e-9,
+            },
+            max_angle: if drawn { 0.1 } else { 0.35 },
+            max_points: 600,
+        }
+    }
+}
+
+impl<'a, const M: usize> Trace<'a, M> {
+    /// Follows the curve from its origin.
+    pub(super) fn new(system: System<'a>, origin: Origin<M>, care: Care) -> Option<Self> {
+        let coarse = Resolution::unchecked(care.fraction((M - 4) / 2) * system.resolution.factor());
+        let rough = system.with_resolution(coarse);
+        let (hold, start, index) = match origin {
+            Origin::Opening { mut y, level, ln_variance } => {
+                y[gap_index(level)] = FIRST_GAP.ln() + ln_variance;
+                (Hold::LnGap(level, y[gap_index(level)]), y, gap_index(level))
+            }
+            Origin::Middle(y) => (Hold::LnAlpha(y[M - 1]), y, M - 1),
+        };
+        let root = solve(&rough, hold, start, None);
+        if root.residual.is_nan() || root.residual > 1e-6 {
+            return None;
+        }
+        let mut f = rough.equations::<M>();
+        let mut towards = [0.0; M];
+        towards[index] = 1.0;
+        let first = point_at(&mut f, root.x, &towards, 1e-6)?;
+        // Where a gap has become smaller than the first was, it is about to close.
+        let ratio = |y: &[f64; M], l: usize| y[gap_index(l)] - y[1];
+        let limit = |l: usize| ratio(&root.x, l).min(FIRST_GAP.ln()) + CLOSED.ln();
+        let closes = |p: &Point<M>| {
+            let closing = |l| ratio(&p.y, l) < limit(l) && p.tangent[gap_index(l)] < 0.0;
+            (1..=(M - 4) / 2).any(closing)
+        };
+        let mut stop = |p: &Point<M>| closes(p) || p.y[M - 1] > 100_f64.ln();
+        let tracer = care.tracer((M - 4) / 2);
+        let mut points = Vec::new();
+        if let Origin::Middle(_) = origin {
+            let turned = |p: Point<M>| Point { tangent: p.tangent.map(|t| -t), ..p };
+            let (before, _) = tracer.trace(&mut f, turned(first), &mut stop);
+            points.extend(before.into_iter().skip(1).rev().map(turned));
+        }
+        points.extend(tracer.trace(&mut f, first, &mut stop).0);
+        let folds = points.iter().map(|_| OnceLock::new()).collect();
+        Some(Self { system, points, folds, origin })
+    }
+
+    /// The same curve in short steps at full resolution.
+    pub(super) fn redrawn(&self) -> Option<Self> {
+        let mut origin = self.origin;
+        if let Origin::Opening { y, level, .. } = &mut origin {
+            let x = x_index((M - 4) / 2, *level);
+            y[x] = self.points[0].y[x];
+        }
+        Self::new(self.system, origin, Care::Drawn)
+    }
+
+    /// The largest residual at `y`.
+    pub(super) fn residual(&self, y: &[f64; M]) -> f64 {
+        self.system.equations::<M>()(y).map_or(f64::NAN, |r| max_norm(&r))
+    }
+
+    /// What is reported of the traced points.
+    pub(super) fn solutions(&self) -> Vec<RsbSolution> {
+        self.points
+            .iter()
+            .map(|p| {
+                let residual = self.residual(&p.y);
+                let outcome =
+                    if residual < 1e-7 { Outcome::Converged } else { Outcome::MaxIterations };
+                let root = Root { x: p.y, residual, jacobian: p.jacobian, outcome };
+                finish(&self.system, &root, p.tangent[M - 1] < 0.0, true)
+            })
+            .collect()
+    }
+
+    /// The point between points i and i + 1 of the trace, corrected at full resolution.
+    pub(super) fn between(&self, i: usize, fraction: f64) -> Option<Point<M>> {
+        let (a, b) = (&self.points[i], &self.points[i + 1]);
+        let near = if fraction < 0.5 { a } else { b };
+        let guess = Point { y: hermite(a, b, fraction), ..*near };
+        advance(&mut self.system.equations::<M>(), &guess, 0.0, 1e-10)
+    }
+
+    /// The points where `value` changes its sign along the curve.
+    pub(super) fn zeros(&self, mut value: impl FnMut(&[f64; M]) -> f64) -> Vec<Point<M>> {
+        let mut f = self.system.equations::<M>();
+        let corrected = |p: &Point<M>| advance(&mut f, p, 0.0, 1e-10).map_or(p.y, |p| p.y);
+        let values: Vec<f64> = self.points.iter().map(corrected).map(|y| value(&y)).collect();
+        let mut zeros = Vec::new();
+        for i in 0..self.points.len().max(1) - 1 {
+            if values[i] * values[i + 1] < 0.0 {
+                let at = |x: f64| self.between(i, x).map_or(f64::NAN, |p| value(&p.y));
+                let share = scalar::root(at, 0.0, 1.0, 1e-10);
+                zeros.extend(share.and_then(|x| self.between(i, x)));
+            }
+        }
+        zeros
+    }
+}
+
+/// Cubic interpolation between two points of the curve, by their tangents.
+pub(super) fn hermite<const M: usize>(a: &Point<M>, b: &Point<M>, x: f64) -> [f64; M] {
+    let length = (0..M).map(|k| (b.y[k] - a.y[k]).powi(2)).sum::<f64>().sqrt();
+    let (x2, x3) = (x * x, x * x * x);
+    std::array::from_fn(|k| {
+        (2.0 * x3 - 3.0 * x2 + 1.0) * a.y[k]
+            + (x3 - 2.0 * x2 + x) * length * a.tangent[k]
+            + (3.0 * x2 - 2.0 * x3) * b.y[k]
+            + (x3 - x2) * length * b.tangent[k]
+    })
+}
