@@ -2,7 +2,7 @@
 
 use remanent_math::range;
 use thiserror::Error;
-use toml::{Table, Value};
+use toml::Value;
 
 use crate::lists::Values;
 
@@ -50,16 +50,6 @@ pub(crate) fn as_count(value: &Value) -> Option<usize> {
     }
 }
 
-fn read<T>(
-    table: &Table,
-    key: &str,
-    expected: &str,
-    convert: impl Fn(&Value) -> Option<T>,
-) -> Result<Option<T>, ValueError> {
-    let Some(value) = table.get(key) else { return Ok(None) };
-    convert(value).map(Some).ok_or_else(|| ValueError::new(key, value, expected))
-}
-
 pub(crate) fn each<T>(value: &Value, convert: impl Fn(&Value) -> Option<T>) -> Option<Vec<T>> {
     match value {
         Value::Array(values) if !values.is_empty() => values.iter().map(convert).collect(),
@@ -67,23 +57,7 @@ pub(crate) fn each<T>(value: &Value, convert: impl Fn(&Value) -> Option<T>) -> O
     }
 }
 
-/// A number.
-pub fn number(table: &Table, key: &str) -> Result<Option<f64>, ValueError> {
-    read(table, key, "a number", as_number)
-}
-
-/// A number or a list of numbers.
-pub fn numbers(table: &Table, key: &str) -> Result<Option<Vec<f64>>, ValueError> {
-    read(table, key, "a number or a list of numbers", |value| each(value, as_number))
-}
-
-/// A number, a list of numbers, or a text like `0.1:3:0.01` that stands for a list.
-pub fn list(table: &Table, key: &str) -> Result<Option<Vec<f64>>, ValueError> {
-    let Some(value) = table.get(key) else { return Ok(None) };
-    as_list(key, value).map(Some)
-}
-
-/// What [`list`] reads, from a value that is at hand.
+/// A list of numbers: a number, a list, or a text like `0.1:3:0.01`.
 pub fn as_list(key: &str, value: &Value) -> Result<Vec<f64>, ValueError> {
     read_list(value).map_err(|expected| ValueError::new(key, value, expected))
 }
@@ -100,75 +74,35 @@ pub(crate) fn read_list(value: &Value) -> Result<Vec<f64>, String> {
     }
 }
 
-/// A whole number, not negative.
-pub fn count(table: &Table, key: &str) -> Result<Option<usize>, ValueError> {
-    read(table, key, "a whole number, 0 or above", as_count)
-}
-
-/// A whole number or a list of such.
-pub fn counts(table: &Table, key: &str) -> Result<Option<Vec<usize>>, ValueError> {
-    read(table, key, "a whole number, 0 or above, or a list of such", |value| each(value, as_count))
-}
-
-/// One of several words; a wrong one is told which is nearest.
-pub fn word<'k>(
-    table: &Table,
-    key: &str,
-    known: &[&'k str],
-) -> Result<Option<&'k str>, ValueError> {
-    let Some(value) = table.get(key) else { return Ok(None) };
-    let given = value.as_str().unwrap_or_default();
-    if let Some(found) = known.iter().find(|k| **k == given) {
-        return Ok(Some(found));
-    }
-    let list = known.join(", ");
-    let expected = match crate::config::nearest(given, known) {
-        Some(near) => format!("one of {list}; did you mean '{near}'?"),
-        None => format!("one of {list}"),
-    };
-    Err(ValueError::new(key, value, expected))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn table(text: &str) -> Table {
-        text.parse().unwrap()
+    fn value(text: &str) -> Value {
+        text.parse::<toml::Table>().unwrap()["a"].clone()
     }
 
     #[test]
-    fn a_single_value_is_a_list_of_one() {
-        assert_eq!(numbers(&table("a = 2"), "a"), Ok(Some(vec![2.0])));
-        assert_eq!(numbers(&table("a = [2, 0.5]"), "a"), Ok(Some(vec![2.0, 0.5])));
-        assert_eq!(numbers(&table("b = 2"), "a"), Ok(None));
-        assert_eq!(counts(&table("a = [3, 4.0]"), "a"), Ok(Some(vec![3, 4])));
-    }
-
-    #[test]
-    fn a_text_may_stand_for_a_list() {
-        assert_eq!(list(&table("a = '0.1:0.3:0.1'"), "a"), Ok(Some(vec![0.1, 0.2, 0.3])));
-        assert_eq!(list(&table("a = [2, 0.5]"), "a"), Ok(Some(vec![2.0, 0.5])));
-        assert_eq!(list(&table("b = 2"), "a"), Ok(None));
-        let error = list(&table("a = '1:2'"), "a").unwrap_err().to_string();
-        assert!(error.contains("from:to:step"), "{error}");
+    fn a_single_value_and_a_text_stand_for_a_list() {
+        assert_eq!(as_list("a", &value("a = 2")), Ok(vec![2.0]));
+        assert_eq!(as_list("a", &value("a = [2, 0.5]")), Ok(vec![2.0, 0.5]));
+        assert_eq!(as_list("a", &value("a = '0.1:0.3:0.1'")), Ok(vec![0.1, 0.2, 0.3]));
+        assert_eq!(each(&value("a = [3, 4.0]"), as_count), Some(vec![3, 4]));
+        assert_eq!(each(&value("a = [-1.0]"), as_count), None);
     }
 
     #[test]
     fn errors_name_key_value_and_cure() {
-        for (text, found) in [
-            ("a = 'x'", numbers(&table("a = 'x'"), "a").unwrap_err()),
-            ("a = []", numbers(&table("a = []"), "a").unwrap_err()),
-            ("a = -1", count(&table("a = -1"), "a").unwrap_err()),
-            ("a = 1.5", count(&table("a = 1.5"), "a").unwrap_err()),
+        for (text, told) in [
+            ("a = 'x'", "a = \"x\" cannot be used"),
+            ("a = []", "a = [] cannot be used"),
+            ("a = '1:2'", "from:to:step"),
+            ("a = [2, true]", "a = [2, true] cannot be used"),
         ] {
-            assert!(found.to_string().starts_with("a = "), "{text}: {found}");
+            let message = as_list("a", &value(text)).unwrap_err().to_string();
+            assert!(message.contains(told), "{text}: {message}");
         }
-        let message = counts(&table("a = [-1.0]"), "a").unwrap_err().to_string();
-        assert!(message.starts_with("a = -1 cannot be used"), "{message}");
-        let message = counts(&table("a = [2, 1e-300]"), "a").unwrap_err().to_string();
-        assert!(message.starts_with("a = [2, 1e-300] cannot be used"), "{message}");
-        let error = word(&table("a = 'boltzman'"), "a", &["sgd", "boltzmann"]).unwrap_err();
-        assert!(error.to_string().contains("did you mean 'boltzmann'?"), "{error}");
+        let message = ValueError::new("a", &value("a = [2, 1e-300]"), "one").to_string();
+        assert_eq!(message, "a = [2, 1e-300] cannot be used: it must be one");
     }
 }
