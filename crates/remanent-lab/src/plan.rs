@@ -449,7 +449,11 @@ pub fn labels(configs: &[serde_json::Value]) -> Vec<String> {
     let case = |config: &serde_json::Value| {
         let known = config.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
         let entry = |(key, value): (&String, &serde_json::Value)| {
-            Some((key.clone(), Value::try_from(value).ok()?))
+            let value = match value.as_f64() {
+                Some(number) => whole_if_possible(number),
+                None => Value::try_from(value).ok()?,
+            };
+            Some((key.clone(), value))
         };
         Case { differs: Table::new(), table: known.filter_map(entry).collect() }
     };

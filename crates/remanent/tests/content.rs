@@ -220,7 +220,7 @@ fn a_file_of_tasks_is_known_by_its_lines() {
     assert!(message.contains("tasks 1 to 2"), "{message}");
     for other in ["tasks.txt", "permuted:digits:5"] {
         let message = refused(&directory, &format!("predict run digits --task 1 --stream {other}"));
-        assert!(message.contains("is not what the model was trained on"), "{message}");
+        assert!(message.contains("differs from the stream of the model"), "{message}");
     }
     let message = refused(&directory, "predict run digits --task 1 --seed 7");
     assert!(message.contains("--seed 7"), "{message}");
@@ -295,7 +295,10 @@ fn a_model_that_is_missing_damaged_or_swapped_is_made_again() {
         ] {
             let message = fails(&directory, &arguments);
             assert!(message.contains(told), "{arguments}: {message}");
-            assert!(message.contains("train command of its run makes it again"), "{message}");
+            assert!(
+                message.contains("repeat the remanent train command to restore it"),
+                "{message}"
+            );
         }
         if first.exists() {
             let message = fails(&directory, &format!("inspect {}", first.display()));
@@ -334,7 +337,7 @@ fn a_damaged_marker_costs_no_record() {
         let other = command.replace("--epochs 1", "--epochs 2");
         assert!(refused(&directory, &other).contains("epochs: there [1], here [2]"));
         let told = done(&directory, &command);
-        assert!(told.contains("the records are used"), "{told}");
+        assert!(told.contains("keeping the records"), "{told}");
         assert_eq!(fs::read(&marker).unwrap(), whole);
         assert_eq!(fs::read(run.join("times.csv")).unwrap(), times, "nothing was computed");
     }
@@ -346,7 +349,7 @@ fn a_damaged_marker_costs_no_record() {
     let command = "simulate --n 50 --alpha 1 --epochs 5 --out other --quiet";
     done(&directory, command);
     fs::write(directory.path().join("other/experiment.json"), "damaged").unwrap();
-    assert!(done(&directory, command).contains("the records are used"));
+    assert!(done(&directory, command).contains("keeping the records"));
 }
 
 #[test]
@@ -364,9 +367,9 @@ fn what_has_no_effect_is_refused() {
         ("--learner ste --set gamma_task=1", "vcl and ewc"),
         ("--anchor none --scan gamma=0.1,1", "the anchor none"),
         ("--fisher empirical", "only ewc"),
-        ("--config a.toml", "beta_schedule has no meaning"),
-        ("--config b.toml --learner ste", "gamma has no meaning"),
-        ("--preset remanent --learner ste --gamma 2", "gamma has no meaning"),
+        ("--config a.toml", "beta_schedule is not used by"),
+        ("--config b.toml --learner ste", "gamma is not used by"),
+        ("--preset remanent --learner ste --gamma 2", "gamma is not used by"),
         ("--scan gamma=1 --scan gamma=2", "scan the same key"),
         ("--scan gamma=1,2 --set gamma_step=1", "the factor that replaces it"),
     ] {

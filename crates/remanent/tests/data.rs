@@ -86,7 +86,7 @@ fn digits_need_no_fetching() {
     let directory = TempDir::new().unwrap();
     let output = remanent(&directory, "data get digits");
     assert_eq!(output.status.code(), Some(0));
-    assert!(said(&output).contains("inside the program"));
+    assert!(said(&output).contains("built in"));
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn a_plot_replaces_pictures_and_nothing_else() {
     let quiet = remanent(&directory, &format!("{command} --quiet")).output().unwrap();
     assert!(quiet.status.success() && quiet.stderr.is_empty());
     fs::write(&path, "chapter one").unwrap();
-    assert!(refused(&directory, command).contains("no SVG or PNG picture"));
+    assert!(refused(&directory, command).contains("not an SVG or PNG picture"));
     assert_eq!(fs::read_to_string(&path).unwrap(), "chapter one");
 }
 
@@ -210,7 +210,7 @@ fn a_finished_run_in_a_read_only_directory_is_readable() {
     let output = mounted(more).unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(message.contains("is read-only, and 2 of 3 cells are done"), "{message}");
+    assert!(message.contains("is read-only and only 2 of 3 cells are done"), "{message}");
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn a_folder_of_runs_is_told_from_a_run() {
         let output = remanent(&directory, command).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(message.contains("is no run directory") && message.contains(told), "{message}");
+        assert!(message.contains("is not a run directory") && message.contains(told), "{message}");
     }
 }
 

@@ -100,7 +100,7 @@ fn a_model_is_exported_in_three_formats() {
     assert_eq!(fs::metadata(path.join(format!("{stem}.rbin"))).unwrap().len(), size);
 
     let message = fails(path, 2, &format!("export {} --format packed", model.display()));
-    assert!(message.contains("is there already") && message.contains("--force"), "{message}");
+    assert!(message.contains("already exists") && message.contains("--force"), "{message}");
     printed(path, &format!("export {} --format packed --force", model.display()));
 
     // A run directory says which model it took, and a packed model is as good as any.
@@ -407,8 +407,8 @@ fn damage_is_told_and_not_believed() {
         }
     }
     fs::create_dir(path.join("empty")).unwrap();
-    assert!(fails(path, 1, "inspect empty").contains("no run directory"));
-    assert!(fails(path, 1, "predict empty digits").contains("no run directory"));
+    assert!(fails(path, 1, "inspect empty").contains("not a run directory"));
+    assert!(fails(path, 1, "predict empty digits").contains("not a run directory"));
     assert!(!path.join("damaged.onnx").exists());
     assert!(model::decode(&whole).is_ok());
 }
@@ -478,5 +478,5 @@ fn results_are_there_for_other_programs() {
     let text = printed(path, "export cases --case 2 --format npz");
     assert!(text.starts_with("cases-case-2-trial-0.npz "), "{text}");
     let run = json(path, "inspect cases");
-    assert_eq!(run["cases"][1]["label"], "gamma = 1");
+    assert_eq!(run["cases"][1]["label"], "gamma_step = 1, gamma_task = 1");
 }

@@ -22,7 +22,7 @@ use crate::random::Random;
 use crate::results::Results;
 
 /// What the program says of a cell that is not begun anew.
-const CONTINUES: &str = "a cell continues from its checkpoint";
+const CONTINUES: &str = "continuing a cell from its checkpoint";
 /// Longest time of a run that is not killed.
 const PATIENCE: Duration = Duration::from_secs(300);
 

@@ -91,7 +91,7 @@ pub fn continue_run(directory: &TempDir, arguments: &str) {
     let output = remanent(directory, arguments).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments}: {told}");
-    let continued = told.matches("a cell continues from its checkpoint").count();
+    let continued = told.matches("continuing a cell from its checkpoint").count();
     assert!(waiting > 0 && continued == waiting, "{waiting} checkpoints, {arguments}: {told}");
 }
 
