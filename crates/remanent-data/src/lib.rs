@@ -42,13 +42,33 @@ pub mod stream;
 
 pub use remanent_store::files::FileError;
 
-/// `, did you mean 'mnist'?` if one of the names is near, else nothing.
+/// The known word that was probably meant, if one is near: a third of its letters may be wrong.
+pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let plain = |word: &str| word.to_lowercase().replace('-', "_");
+    let word = plain(word);
+    let distance = |&other: &&'a str| (strsim::damerau_levenshtein(&word, &plain(other)), other);
+    let (errors, near) = known.iter().map(distance).min_by_key(|&(errors, _)| errors)?;
+    let letters = near.chars().count().max(word.chars().count());
+    (3 * errors <= letters).then_some(near)
+}
+
+/// `; did you mean 'mnist'?` if one of the names is near, else nothing.
 fn suggestion<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-    let lower = name.to_lowercase();
-    names
-        .into_iter()
-        .map(|known| (strsim::normalized_damerau_levenshtein(&lower, known), known))
-        .filter(|(likeness, _)| *likeness >= 0.5)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map_or_else(String::new, |(_, known)| format!("; did you mean '{known}'?"))
+    let names: Vec<&str> = names.into_iter().collect();
+    nearest(name, &names).map_or_else(String::new, |known| format!("; did you mean '{known}'?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_is_near() {
+        let known = ["vcl", "ewc", "metaplasticity"];
+        assert_eq!(nearest("VCL", &known), Some("vcl"));
+        assert_eq!(nearest("vlc", &known), Some("vcl"));
+        assert_eq!(nearest("metaplastic", &known), Some("metaplasticity"));
+        assert_eq!(nearest("adam", &known), None);
+        assert_eq!(nearest("vcl", &[]), None);
+    }
 }

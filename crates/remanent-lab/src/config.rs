@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+pub use remanent_data::nearest;
 use remanent_store::files::{self, FileError};
 use thiserror::Error;
 use toml::{Table, Value};
@@ -112,16 +113,6 @@ pub fn check_keys(table: &Table, known: &[&str], place: &str) -> Result<(), Conf
     Err(ConfigError::UnknownKey { key: key.clone(), place: place.to_owned(), cure })
 }
 
-/// The known word that was probably meant, if one is near: a third of its letters may be wrong.
-pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    let plain = |word: &str| word.to_lowercase().replace('-', "_");
-    let word = plain(word);
-    let distance = |&other: &&'a str| (strsim::damerau_levenshtein(&word, &plain(other)), other);
-    let (errors, near) = known.iter().map(distance).min_by_key(|&(errors, _)| errors)?;
-    let letters = near.chars().count().max(word.chars().count());
-    (3 * errors <= letters).then_some(near)
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -183,16 +174,6 @@ mod tests {
             refused("zzz = 1"),
             "unknown key 'zzz' in a.toml; known keys are learning_rate, batch, epochs"
         );
-    }
-
-    #[test]
-    fn the_nearest_word_is_near() {
-        let known = ["vcl", "ewc", "metaplasticity"];
-        assert_eq!(nearest("VCL", &known), Some("vcl"));
-        assert_eq!(nearest("vlc", &known), Some("vcl"));
-        assert_eq!(nearest("metaplastic", &known), Some("metaplasticity"));
-        assert_eq!(nearest("adam", &known), None);
-        assert_eq!(nearest("vcl", &[]), None);
     }
 
     #[test]

@@ -192,8 +192,7 @@ pub struct Prepared<E: Experiment> {
 impl<E: Experiment> Default for Prepared<E> {
     /// No case.
     fn default() -> Self {
-        let plan = Plan { title: None, seed: 1, seeds: 1, cases: Vec::new(), scanned: false };
-        Self { plan, cases: Vec::new(), materials: Vec::new() }
+        Self { plan: Plan::default(), cases: Vec::new(), materials: Vec::new() }
     }
 }
 
@@ -251,7 +250,8 @@ impl<E: Experiment> Prepared<E> {
 
     /// What the user may not have intended, each once.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
+        let notices = self.plan.notices.iter().map(|notice| format!("note: {notice}"));
+        let mut warnings: Vec<String> = notices.collect();
         let cases = self.plan.cases.iter().zip(&self.cases).zip(&self.materials);
         for ((case, experiment), material) in cases {
             for text in experiment.warnings(&case.table, material) {

@@ -137,6 +137,14 @@ impl Case {
     }
 }
 
+impl Default for Plan {
+    /// No case, and one trial of each.
+    fn default() -> Self {
+        let (cases, notices) = (Vec::new(), Vec::new());
+        Self { title: None, seed: 1, seeds: 1, cases, scanned: false, notices }
+    }
+}
+
 /// A plan: cases, and how many seeds of each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -150,6 +158,8 @@ pub struct Plan {
     pub cases: Vec<Case>,
     /// Whether the cases come from a scan.
     pub scanned: bool,
+    /// Old spellings that were used.
+    pub notices: Vec<String>,
 }
 
 /// One scanned key and its values.
@@ -163,7 +173,7 @@ struct Scan {
 impl Scan {
     /// Reads a scan. A text stands for a list, as on the command line.
     fn read(key: &str, value: &Value, options: &[OptionInfo]) -> Result<Self, PlanError> {
-        let key = dotted(key, options);
+        let key = dotted(key, &keys(options));
         let name = key.split_once('.').map_or(key.as_str(), |(name, _)| name);
         let Some(info) = options.iter().find(|info| info.key == name) else {
             let probe = Table::from_iter([(name.to_owned(), Value::Integer(0))]);
@@ -233,7 +243,7 @@ impl Plan {
     /// One case, once.
     pub fn of_one_case(table: Table) -> Self {
         let case = Case { differs: Table::new(), table };
-        Self { title: None, seed: 1, seeds: 1, cases: vec![case], scanned: false }
+        Self { cases: vec![case], ..Self::default() }
     }
 
     /// Seed and number of every trial of a case.
@@ -282,9 +292,11 @@ impl Plan {
         base.remove("theory");
         let listed = listed_cases(&mut base, keys)?;
         let read = |(key, value): &(String, Value)| Scan::read(key, value, options);
+        let listed_scans = listed_scans(&mut base)?;
+        let written = layers.scans.iter().chain(&listed_scans);
+        let notices = written.filter_map(|(key, _)| old_spelling(key, keys)).collect();
         let given: Vec<Scan> = layers.scans.iter().map(read).collect::<Result<_, _>>()?;
-        let mut scans: Vec<Scan> =
-            listed_scans(&mut base)?.iter().map(read).collect::<Result<_, _>>()?;
+        let mut scans: Vec<Scan> = listed_scans.iter().map(read).collect::<Result<_, _>>()?;
         // A flag lies over the file's scan of the same key, and so does a scan of the command line.
         scans.retain(|scan| {
             !layers.flags.contains_key(scan.place().0)
@@ -331,7 +343,7 @@ impl Plan {
         }
         find_differences(&mut cases);
         let scanned = !scans.is_empty();
-        Ok(Self { title, seed, seeds, cases, scanned })
+        Ok(Self { title, seed, seeds, cases, scanned, notices })
     }
 }
 
@@ -375,10 +387,14 @@ fn wrong(key: &'static str, value: &Value, expected: &str) -> PlanError {
     PlanError::Value { key, value: value.to_string(), expected: expected.into() }
 }
 
-/// `alpha2` and `r0_1`, as the theory calls them, for `alpha.2` and `r0.1`. A key that is known as it
-/// is stays so.
-fn dotted(key: &str, options: &[OptionInfo]) -> String {
-    let known = keys(options);
+/// What to tell a user who writes an entry of a list as earlier versions did.
+pub fn old_spelling(key: &str, known: &[&str]) -> Option<String> {
+    let now = dotted(key, known);
+    (now != key).then(|| format!("'{key}' is an old spelling: write '{now}'"))
+}
+
+/// `alpha.2` and `r0.1` for the old spellings `alpha2` and `r0_1`. A known key stays as it is.
+fn dotted(key: &str, known: &[&str]) -> String {
     let name = key.trim_end_matches(|c: char| c.is_ascii_digit());
     let (entry, name) = (&key[name.len()..], name.strip_suffix('_').unwrap_or(name));
     if known.contains(&key) || entry.is_empty() || !known.contains(&name) {
@@ -579,7 +595,7 @@ mod tests {
 
     #[test]
     fn entries_of_lists_are_spelt_as_in_the_theory_too() {
-        let known = Toy::list();
+        let known = ["alpha", "r0", "n"];
         for (given, meant) in [
             ("alpha2", "alpha.2"),
             ("alpha.2", "alpha.2"),
@@ -591,7 +607,10 @@ mod tests {
             assert_eq!(dotted(given, &known), meant);
         }
         let one = plan("alpha = [1, 2]", "", &[("alpha2", &[3.0, 4.0])], false).unwrap();
-        assert_eq!(one, plan("alpha = [1, 2]", "", &[("alpha.2", &[3.0, 4.0])], false).unwrap());
+        let two = plan("alpha = [1, 2]", "", &[("alpha.2", &[3.0, 4.0])], false).unwrap();
+        assert_eq!(one.cases, two.cases);
+        assert_eq!(one.notices, ["'alpha2' is an old spelling: write 'alpha.2'"]);
+        assert!(two.notices.is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use remanent_lab::experiment::{Prepared, Report, Resources, RunOptions};
 use remanent_lab::options::Words;
-use remanent_lab::plan::Plan;
+use remanent_lab::plan::{self, Plan};
 use remanent_lab::theory::{
     BranchesOptions, ChainOptions, ConstrainedOptions, PhaseDiagramOptions, Query, Question,
     SingleOptions, TuneOptions,
@@ -117,6 +117,10 @@ impl Chain {
             let (name, values) = text.split_once('=').ok_or_else(|| {
                 UsageError::new(format!("--scan {text} is not KEY=VALUES, e.g. alpha.2=0.1:5:0.1"))
             })?;
+            let known = ["alpha", "beta", "gamma", "r0"];
+            if let Some(notice) = plan::old_spelling(name.trim(), &known) {
+                output::remark(quiet, &format!("note: {notice}"));
+            }
             Ok(Value::Array(vec![name.trim().into(), values.into()]))
         };
         let scans = self.scan.iter().map(pair).collect::<Result<Vec<Value>, UsageError>>()?;
