@@ -27,8 +27,8 @@
 //! cut by the wall of Φ^β it is the wall; and where most of the Gaussian lies
 //! behind the wall, what is integrated is the part that is missing.
 
-use multiversion::multiversion;
 use remanent_math::elementary;
+use remanent_math::multiversioned;
 use remanent_math::normal;
 
 use crate::overlaps::Overlaps;
@@ -157,53 +157,54 @@ struct Local {
     y_gamma: Lanes,
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn integrate(s: &Scaled, resolution: f64) -> Sums {
-    let outer_step = OUTER_STEP / resolution;
-    let steps = Steps::new(INNER_STEP / resolution);
-    // L varies on a scale of about 1, or more if the Gaussian of y is wide.
-    let cluster = s.v.sqrt().min(0.7 * (1.0 + s.delta).sqrt()) / SPREADING;
-    // One side of the step is cut off by it, on the scale √v; the other reaches
-    // to where the Gaussian ends, or on the right to where L vanishes.
-    let (mut left, mut right) = (REACH * s.v.sqrt(), REACH * s.q.sqrt());
-    if s.slope < 0.0 {
-        (left, right) = (right, left);
-    }
-    right = right.min(s.wall + 10.0 * (1.0 + s.delta).sqrt());
-    let index = |x: f64| ((x / cluster).asinh() / (SPREADING * outer_step)).ceil() as i64;
-    let (first, end) = (index(-left), index(right) + 1);
-    let cut = s.cut_by_wall();
-    let behind = if cut { index(s.wall + s.delta.sqrt()).clamp(first, end) } else { end };
-    // To the right of this x the mode lies behind the wall.
-    let at_wall = if cut {
-        s.wall - s.delta * s.beta * elementary::ln_cdf(s.wall).hazard
-    } else {
-        f64::INFINITY
-    };
-
-    let mut sums = [[0.0; LANES]; 6];
-    for (range, is_behind) in [(first..behind, false), (behind..end, true)] {
-        for start in range.clone().step_by(LANES) {
-            let (mut x, mut dx) = ([0.0; LANES], [0.0; LANES]);
-            for i in 0..LANES {
-                // The last block is filled up with copies of its last node, of weight 0.
-                let j = start + i as i64;
-                let t = outer_step * j.min(range.end - 1) as f64;
-                let e = elementary::exp(SPREADING * t);
-                x[i] = 0.5 * cluster * (e - 1.0 / e);
-                let within = if j < range.end { outer_step } else { 0.0 };
-                dx[i] = 0.5 * SPREADING * cluster * (e + 1.0 / e) * within;
-            }
-            let local = if is_behind {
-                behind_the_wall(s, &x, &steps)
-            } else {
-                around_the_mode(s, &x, at_wall, &steps)
-            };
-            add(s, &x, &dx, &local, &mut sums);
+multiversioned! {
+    fn integrate(s: &Scaled, resolution: f64) -> Sums {
+        let outer_step = OUTER_STEP / resolution;
+        let steps = Steps::new(INNER_STEP / resolution);
+        // L varies on a scale of about 1, or more if the Gaussian of y is wide.
+        let cluster = s.v.sqrt().min(0.7 * (1.0 + s.delta).sqrt()) / SPREADING;
+        // One side of the step is cut off by it, on the scale √v; the other reaches
+        // to where the Gaussian ends, or on the right to where L vanishes.
+        let (mut left, mut right) = (REACH * s.v.sqrt(), REACH * s.q.sqrt());
+        if s.slope < 0.0 {
+            (left, right) = (right, left);
         }
+        right = right.min(s.wall + 10.0 * (1.0 + s.delta).sqrt());
+        let index = |x: f64| ((x / cluster).asinh() / (SPREADING * outer_step)).ceil() as i64;
+        let (first, end) = (index(-left), index(right) + 1);
+        let cut = s.cut_by_wall();
+        let behind = if cut { index(s.wall + s.delta.sqrt()).clamp(first, end) } else { end };
+        // To the right of this x the mode lies behind the wall.
+        let at_wall = if cut {
+            s.wall - s.delta * s.beta * elementary::ln_cdf(s.wall).hazard
+        } else {
+            f64::INFINITY
+        };
+
+        let mut sums = [[0.0; LANES]; 6];
+        for (range, is_behind) in [(first..behind, false), (behind..end, true)] {
+            for start in range.clone().step_by(LANES) {
+                let (mut x, mut dx) = ([0.0; LANES], [0.0; LANES]);
+                for i in 0..LANES {
+                    // The last block is filled up with copies of its last node, of weight 0.
+                    let j = start + i as i64;
+                    let t = outer_step * j.min(range.end - 1) as f64;
+                    let e = elementary::exp(SPREADING * t);
+                    x[i] = 0.5 * cluster * (e - 1.0 / e);
+                    let within = if j < range.end { outer_step } else { 0.0 };
+                    dx[i] = 0.5 * SPREADING * cluster * (e + 1.0 / e) * within;
+                }
+                let local = if is_behind {
+                    behind_the_wall(s, &x, &steps)
+                } else {
+                    around_the_mode(s, &x, at_wall, &steps)
+                };
+                add(s, &x, &dx, &local, &mut sums);
+            }
+        }
+        let [l, l_x2, l_xx, y_gamma, l_xx2, teacher] = sums.map(|lanes| lanes.iter().sum());
+        Sums { l, l_x2, l_xx, y_gamma, l_xx2, teacher }
     }
-    let [l, l_x2, l_xx, y_gamma, l_xx2, teacher] = sums.map(|lanes| lanes.iter().sum());
-    Sums { l, l_x2, l_xx, y_gamma, l_xx2, teacher }
 }
 
 /// Adds the integrands at `x` with quadrature weights `dx`.
@@ -408,30 +409,31 @@ pub(crate) fn wall_of(beta: f64) -> f64 {
     if beta > 2.0 { wall(beta) } else { 0.0 }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn all_potentials(s: &Scaled, x: &[f64], resolution: f64, rows: &mut [[f64; 4]]) {
-    let steps = Steps::new(INNER_STEP / resolution);
-    let cut = s.cut_by_wall();
-    let behind = if cut { s.wall + s.delta.sqrt() } else { f64::INFINITY };
-    let at_wall = if cut {
-        s.wall - s.delta * s.beta * elementary::ln_cdf(s.wall).hazard
-    } else {
-        f64::INFINITY
-    };
-    let split = x.partition_point(|x| *x <= behind);
-    let (before, after) = x.split_at(split);
-    let (rows_before, rows_after) = rows.split_at_mut(split);
-    for (x, rows, is_behind) in [(before, rows_before, false), (after, rows_after, true)] {
-        for (block, rows) in x.chunks(LANES).zip(rows.chunks_mut(LANES)) {
-            let mut lanes = [block[block.len() - 1]; LANES];
-            lanes[..block.len()].copy_from_slice(block);
-            let local = if is_behind {
-                behind_the_wall(s, &lanes, &steps)
-            } else {
-                around_the_mode(s, &lanes, at_wall, &steps)
-            };
-            for (i, row) in rows.iter_mut().enumerate() {
-                *row = [local.l[i], local.l_x[i], local.l_xx[i], local.y_gamma[i]];
+multiversioned! {
+    fn all_potentials(s: &Scaled, x: &[f64], resolution: f64, rows: &mut [[f64; 4]]) {
+        let steps = Steps::new(INNER_STEP / resolution);
+        let cut = s.cut_by_wall();
+        let behind = if cut { s.wall + s.delta.sqrt() } else { f64::INFINITY };
+        let at_wall = if cut {
+            s.wall - s.delta * s.beta * elementary::ln_cdf(s.wall).hazard
+        } else {
+            f64::INFINITY
+        };
+        let split = x.partition_point(|x| *x <= behind);
+        let (before, after) = x.split_at(split);
+        let (rows_before, rows_after) = rows.split_at_mut(split);
+        for (x, rows, is_behind) in [(before, rows_before, false), (after, rows_after, true)] {
+            for (block, rows) in x.chunks(LANES).zip(rows.chunks_mut(LANES)) {
+                let mut lanes = [block[block.len() - 1]; LANES];
+                lanes[..block.len()].copy_from_slice(block);
+                let local = if is_behind {
+                    behind_the_wall(s, &lanes, &steps)
+                } else {
+                    around_the_mode(s, &lanes, at_wall, &steps)
+                };
+                for (i, row) in rows.iter_mut().enumerate() {
+                    *row = [local.l[i], local.l_x[i], local.l_xx[i], local.y_gamma[i]];
+                }
             }
         }
     }

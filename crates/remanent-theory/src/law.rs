@@ -8,9 +8,9 @@
 //! wider than the panels is folded with the masses, a narrower one with the
 //! polynomials.
 
+use remanent_math::multiversioned;
 use std::sync::LazyLock;
 
-use multiversion::multiversion;
 use remanent_math::{elementary, legendre};
 
 /// Nodes of a panel.
@@ -178,98 +178,100 @@ pub struct Field {
     pub deviation: f64,
 }
 
-/// Σ_k masses[k] N(field; centre_k, deviation²) at every field; centres are in
-/// units of the deviation, in rising order.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn fold(
-    centres: &[f64],
-    masses: &[f64],
-    deviation: f64,
-    reach: f64,
-    fields: &[f64],
-    density: &mut [f64],
-) {
-    let norm = 1.0 / (deviation * (2.0 * std::f64::consts::PI).sqrt());
-    for (density, field) in density.iter_mut().zip(fields) {
-        let at = field / deviation;
-        let from = centres.partition_point(|c| *c < at - reach);
-        let to = from + centres[from..].partition_point(|c| *c <= at + reach);
-        let mut sums = [0.0; LANES];
-        let (c_chunks, m_chunks) =
-            (centres[from..to].chunks_exact(LANES), masses[from..to].chunks_exact(LANES));
-        let mut total = 0.0;
-        for (c, m) in c_chunks.remainder().iter().zip(m_chunks.remainder()) {
-            total += m * elementary::exp(-0.5 * (c - at) * (c - at));
-        }
-        for (c, m) in c_chunks.zip(m_chunks) {
-            let mut weights = [0.0; LANES];
-            for i in 0..LANES {
-                let z = c[i] - at;
-                weights[i] = m[i] * elementary::exp(-0.5 * z * z);
+multiversioned! {
+    /// Σ_k masses[k] N(field; centre_k, deviation²) at every field; centres are in
+    /// units of the deviation, in rising order.
+    fn fold(
+        centres: &[f64],
+        masses: &[f64],
+        deviation: f64,
+        reach: f64,
+        fields: &[f64],
+        density: &mut [f64],
+    ) {
+        let norm = 1.0 / (deviation * (2.0 * std::f64::consts::PI).sqrt());
+        for (density, field) in density.iter_mut().zip(fields) {
+            let at = field / deviation;
+            let from = centres.partition_point(|c| *c < at - reach);
+            let to = from + centres[from..].partition_point(|c| *c <= at + reach);
+            let mut sums = [0.0; LANES];
+            let (c_chunks, m_chunks) =
+                (centres[from..to].chunks_exact(LANES), masses[from..to].chunks_exact(LANES));
+            let mut total = 0.0;
+            for (c, m) in c_chunks.remainder().iter().zip(m_chunks.remainder()) {
+                total += m * elementary::exp(-0.5 * (c - at) * (c - at));
             }
-            for i in 0..LANES {
-                sums[i] += weights[i];
+            for (c, m) in c_chunks.zip(m_chunks) {
+                let mut weights = [0.0; LANES];
+                for i in 0..LANES {
+                    let z = c[i] - at;
+                    weights[i] = m[i] * elementary::exp(-0.5 * z * z);
+                }
+                for i in 0..LANES {
+                    sums[i] += weights[i];
+                }
             }
+            total += sums.iter().sum::<f64>();
+            *density = total * norm;
         }
-        total += sums.iter().sum::<f64>();
-        *density = total * norm;
     }
 }
 
-/// ∫ Dz g((field − mean − deviation z)/coupling)/coupling at every field, where
-/// g is a polynomial on each panel.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn interpolate(
-    panels: &[Panel],
-    polynomials: &[[f64; NODES]],
-    law: &Field,
-    fields: &[f64],
-    density: &mut [f64],
-) {
-    let Field { mean, coupling, deviation } = *law;
-    let (mut zs, mut gaussian) = (vec![], vec![]);
-    for j in -GAUSSIAN_SIDE..=GAUSSIAN_SIDE {
-        let z = GAUSSIAN_STEP * f64::from(j);
-        zs.push(z);
-        gaussian.push(GAUSSIAN_STEP * elementary::exp(-0.5 * z * z));
-    }
-    while !zs.len().is_multiple_of(LANES) {
-        zs.push(0.0);
-        gaussian.push(0.0);
-    }
-    let norm = 1.0 / (coupling * (2.0 * std::f64::consts::PI).sqrt());
-    for (density, field) in density.iter_mut().zip(fields) {
-        let mut sums = [0.0; LANES];
-        for (zs, gaussian) in zs.chunks_exact(LANES).zip(gaussian.chunks_exact(LANES)) {
-            let (mut x, mut weight, mut panel) = ([0.0; LANES], [0.0; LANES], [0_usize; LANES]);
-            for i in 0..LANES {
-                let theta = (field - mean - deviation * zs[i]) / coupling;
-                let after = panels.partition_point(|p| p.middle + p.half < theta);
-                let index = after.min(panels.len() - 1);
-                let p = &panels[index];
-                x[i] = (theta - p.middle) / p.half;
-                let inside = x[i] >= -1.0 && x[i] <= 1.0;
-                weight[i] = if inside { gaussian[i] } else { 0.0 };
-                x[i] = if inside { x[i] } else { 0.0 };
-                panel[i] = index;
-            }
-            // Clenshaw's recurrence for Legendre polynomials.
-            let (mut b, mut b_next) = ([0.0; LANES], [0.0; LANES]);
-            for k in (0..NODES).rev() {
-                let order = k as f64;
-                let (first, second) =
-                    ((2.0 * order + 1.0) / (order + 1.0), (order + 1.0) / (order + 2.0));
+multiversioned! {
+    /// ∫ Dz g((field − mean − deviation z)/coupling)/coupling at every field, where
+    /// g is a polynomial on each panel.
+    fn interpolate(
+        panels: &[Panel],
+        polynomials: &[[f64; NODES]],
+        law: &Field,
+        fields: &[f64],
+        density: &mut [f64],
+    ) {
+        let Field { mean, coupling, deviation } = *law;
+        let (mut zs, mut gaussian) = (vec![], vec![]);
+        for j in -GAUSSIAN_SIDE..=GAUSSIAN_SIDE {
+            let z = GAUSSIAN_STEP * f64::from(j);
+            zs.push(z);
+            gaussian.push(GAUSSIAN_STEP * elementary::exp(-0.5 * z * z));
+        }
+        while !zs.len().is_multiple_of(LANES) {
+            zs.push(0.0);
+            gaussian.push(0.0);
+        }
+        let norm = 1.0 / (coupling * (2.0 * std::f64::consts::PI).sqrt());
+        for (density, field) in density.iter_mut().zip(fields) {
+            let mut sums = [0.0; LANES];
+            for (zs, gaussian) in zs.chunks_exact(LANES).zip(gaussian.chunks_exact(LANES)) {
+                let (mut x, mut weight, mut panel) = ([0.0; LANES], [0.0; LANES], [0_usize; LANES]);
                 for i in 0..LANES {
-                    let new = polynomials[panel[i]][k] + first * x[i] * b[i] - second * b_next[i];
-                    b_next[i] = b[i];
-                    b[i] = new;
+                    let theta = (field - mean - deviation * zs[i]) / coupling;
+                    let after = panels.partition_point(|p| p.middle + p.half < theta);
+                    let index = after.min(panels.len() - 1);
+                    let p = &panels[index];
+                    x[i] = (theta - p.middle) / p.half;
+                    let inside = x[i] >= -1.0 && x[i] <= 1.0;
+                    weight[i] = if inside { gaussian[i] } else { 0.0 };
+                    x[i] = if inside { x[i] } else { 0.0 };
+                    panel[i] = index;
+                }
+                // Clenshaw's recurrence for Legendre polynomials.
+                let (mut b, mut b_next) = ([0.0; LANES], [0.0; LANES]);
+                for k in (0..NODES).rev() {
+                    let order = k as f64;
+                    let (first, second) =
+                        ((2.0 * order + 1.0) / (order + 1.0), (order + 1.0) / (order + 2.0));
+                    for i in 0..LANES {
+                        let new = polynomials[panel[i]][k] + first * x[i] * b[i] - second * b_next[i];
+                        b_next[i] = b[i];
+                        b[i] = new;
+                    }
+                }
+                for i in 0..LANES {
+                    sums[i] += weight[i] * b[i];
                 }
             }
-            for i in 0..LANES {
-                sums[i] += weight[i] * b[i];
-            }
+            *density = (sums.iter().sum::<f64>() * norm).max(0.0);
         }
-        *density = (sums.iter().sum::<f64>() * norm).max(0.0);
     }
 }
 

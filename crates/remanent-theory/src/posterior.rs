@@ -5,9 +5,8 @@
 //! followed. In the gauge of the next task, whose teacher agrees with W^t on a weight with
 //! probability (1 + r_0)/2, it is an [`InheritedLaw`].
 
+use remanent_math::multiversioned;
 use std::sync::OnceLock;
-
-use multiversion::multiversion;
 
 use crate::fields::{FieldGrid, Fields, Purpose};
 use crate::inherited::{InheritedLaw, JointMasses, TRIMMED};
@@ -260,18 +259,19 @@ pub fn flips(site: &Site, fields: &Fields, resolution: Resolution) -> (f64, Vec<
     (std::f64::consts::LN_2 + own, old.collect())
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    const LANES: usize = 16;
-    let mut sums = [0.0; LANES];
-    let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let rest: f64 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(x, y)| x * y).sum();
-    for (x, y) in a_chunks.zip(b_chunks) {
-        for i in 0..LANES {
-            sums[i] += x[i] * y[i];
+multiversioned! {
+    fn dot(a: &[f64], b: &[f64]) -> f64 {
+        const LANES: usize = 16;
+        let mut sums = [0.0; LANES];
+        let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+        let rest: f64 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(x, y)| x * y).sum();
+        for (x, y) in a_chunks.zip(b_chunks) {
+            for i in 0..LANES {
+                sums[i] += x[i] * y[i];
+            }
         }
+        sums.iter().sum::<f64>() + rest
     }
-    sums.iter().sum::<f64>() + rest
 }
 
 fn ln_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {

@@ -38,9 +38,9 @@
 //! K = 2000 at (q_0, r, q_d) = (0.78, 0.77, 0.81), where the solution is (0.849, 0.605, 0.912). The
 //! error there is 0.185 instead of 0.283. (An iteration costs as much as 80 repetitions.)
 
-use multiversion::multiversion;
 use rayon::prelude::*;
 use remanent_math::elementary;
+use remanent_math::multiversioned;
 use remanent_math::normal;
 use remanent_math::philox::Stream;
 use remanent_math::range::within;
@@ -461,26 +461,27 @@ fn integrands(
 
 const LANES: usize = 16;
 
-/// Sums over σ of Φ^β(y) e^{−β top}, and of the same times φ/Φ and times σ φ/Φ, at
-/// y = offset + scale σ.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn sums(sigma: &[f64], offset: f64, scale: f64, beta: f64, top: f64) -> [f64; 3] {
-    let mut lanes = [[0.0; LANES]; 3];
-    for chunk in sigma.chunks(LANES) {
-        // The last chunk is filled up with draws of weight 0.
-        let (mut draws, mut present) = ([0.0; LANES], [0.0; LANES]);
-        draws[..chunk.len()].copy_from_slice(chunk);
-        present[..chunk.len()].fill(1.0);
-        for i in 0..LANES {
-            let at = elementary::ln_cdf(offset + scale * draws[i]);
-            let exponent = beta * ((at.quadratic - top) + at.rest);
-            let weight = present[i] * elementary::exp(exponent);
-            lanes[0][i] += weight;
-            lanes[1][i] += weight * at.hazard;
-            lanes[2][i] += weight * at.hazard * draws[i];
+multiversioned! {
+    /// Sums over σ of Φ^β(y) e^{−β top}, and of the same times φ/Φ and times σ φ/Φ, at
+    /// y = offset + scale σ.
+    fn sums(sigma: &[f64], offset: f64, scale: f64, beta: f64, top: f64) -> [f64; 3] {
+        let mut lanes = [[0.0; LANES]; 3];
+        for chunk in sigma.chunks(LANES) {
+            // The last chunk is filled up with draws of weight 0.
+            let (mut draws, mut present) = ([0.0; LANES], [0.0; LANES]);
+            draws[..chunk.len()].copy_from_slice(chunk);
+            present[..chunk.len()].fill(1.0);
+            for i in 0..LANES {
+                let at = elementary::ln_cdf(offset + scale * draws[i]);
+                let exponent = beta * ((at.quadratic - top) + at.rest);
+                let weight = present[i] * elementary::exp(exponent);
+                lanes[0][i] += weight;
+                lanes[1][i] += weight * at.hazard;
+                lanes[2][i] += weight * at.hazard * draws[i];
+            }
         }
+        lanes.map(|lane| lane.iter().sum())
     }
-    lanes.map(|lane| lane.iter().sum())
 }
 
 #[cfg(test)]

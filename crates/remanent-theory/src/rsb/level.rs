@@ -26,9 +26,9 @@
 //! every ω: it is fine enough for the trapezoid rule to resolve the narrowest tilted
 //! Gaussian, so nothing is ever interpolated.
 
+use remanent_math::multiversioned;
 use std::ops::Range;
 
-use multiversion::multiversion;
 use remanent_math::elementary;
 use remanent_math::grid::Nodes;
 
@@ -149,46 +149,49 @@ struct Tilted {
     mean: f64,
 }
 
-/// Fills `weights` with the probabilities of the nodes.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn tilt(s: &Scale, fields: &[f64], nodes: &[f64], psi: &[f64], weights: &mut [f64]) -> Tilted {
-    let half = 0.5 * s.precision;
-    for ((w, u), psi) in weights.iter_mut().zip(fields).zip(psi) {
-        let distance = u - s.omega;
-        *w = s.x * psi - distance * distance * half;
-    }
-    let (mut top, mut largest) = (0, f64::NEG_INFINITY);
-    for (j, w) in weights.iter().enumerate() {
-        if *w > largest {
-            (top, largest) = (j, *w);
+multiversioned! {
+    /// Fills `weights` with the probabilities of the nodes.
+    fn tilt(s: &Scale, fields: &[f64], nodes: &[f64], psi: &[f64], weights: &mut [f64]) -> Tilted {
+        let half = 0.5 * s.precision;
+        for ((w, u), psi) in weights.iter_mut().zip(fields).zip(psi) {
+            let distance = u - s.omega;
+            *w = s.x * psi - distance * distance * half;
         }
+        let (mut top, mut largest) = (0, f64::NEG_INFINITY);
+        for (j, w) in weights.iter().enumerate() {
+            if *w > largest {
+                (top, largest) = (j, *w);
+            }
+        }
+        let reference = psi[top];
+        for (w, node) in weights.iter_mut().zip(nodes) {
+            *w = node * elementary::exp(*w - largest);
+        }
+        let total: f64 = sum_of(weights.len(), |j| weights[j]);
+        let inverse = 1.0 / total;
+        weights.iter_mut().for_each(|w| *w *= inverse);
+        let mean = sum_of(weights.len(), |j| weights[j] * (psi[j] - reference));
+        let distance = fields[top] - s.omega;
+        Tilted { reference, summit: -distance * distance * half, total, mean }
     }
-    let reference = psi[top];
-    for (w, node) in weights.iter_mut().zip(nodes) {
-        *w = node * elementary::exp(*w - largest);
-    }
-    let total: f64 = sum_of(weights.len(), |j| weights[j]);
-    let inverse = 1.0 / total;
-    weights.iter_mut().for_each(|w| *w *= inverse);
-    let mean = sum_of(weights.len(), |j| weights[j] * (psi[j] - reference));
-    let distance = fields[top] - s.omega;
-    Tilted { reference, summit: -distance * distance * half, total, mean }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn dot(weights: &[f64], values: &[f64]) -> f64 {
-    let values = &values[..weights.len()];
-    sum_of(weights.len(), |j| weights[j] * values[j])
+multiversioned! {
+    fn dot(weights: &[f64], values: &[f64]) -> f64 {
+        let values = &values[..weights.len()];
+        sum_of(weights.len(), |j| weights[j] * values[j])
+    }
 }
 
-/// Σ w (a − mean)² and Σ w b².
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn squares(weights: &[f64], a: &[f64], mean: f64, b: &[f64]) -> (f64, f64) {
-    let (a, b) = (&a[..weights.len()], &b[..weights.len()]);
-    (
-        sum_of(weights.len(), |j| weights[j] * (a[j] - mean) * (a[j] - mean)),
-        sum_of(weights.len(), |j| weights[j] * b[j] * b[j]),
-    )
+multiversioned! {
+    /// Σ w (a − mean)² and Σ w b².
+    fn squares(weights: &[f64], a: &[f64], mean: f64, b: &[f64]) -> (f64, f64) {
+        let (a, b) = (&a[..weights.len()], &b[..weights.len()]);
+        (
+            sum_of(weights.len(), |j| weights[j] * (a[j] - mean) * (a[j] - mean)),
+            sum_of(weights.len(), |j| weights[j] * b[j] * b[j]),
+        )
+    }
 }
 
 /// A sum over 0 … count − 1 in an order that fills the lanes of a vector.

@@ -1,8 +1,8 @@
 //! Integrals over one half of the line: the probability of either sign.
 
+use remanent_math::multiversioned;
 use std::sync::LazyLock;
 
-use multiversion::multiversion;
 use remanent_math::{elementary, legendre};
 
 use super::shape::{DEPTH, Hyperbolic, SitePoint, TurningPoint};
@@ -89,32 +89,33 @@ impl Site {
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub(super) fn all_sign_probabilities<const ENTROPY: bool>(
-    site: &Site,
-    fields: &[f64],
-    resolution: f64,
-    out: &mut Vec<(f64, f64)>,
-) {
-    let turning_point = site.turning_point();
-    // Beyond this field the smaller probability is e^{−100} and less of the other, in a
-    // measure too narrow for anyone to ask how much less.
-    let firmness = site.stiffness + site.entropy + 2.0;
-    let decided = if ENTROPY && site.entropy > STRONG_ENTROPY && firmness > STRONG_ENTROPY {
-        15.0 * firmness.sqrt()
-    } else {
-        f64::INFINITY
-    };
-    for &signed in fields {
-        let field = signed.abs();
-        if field > decided {
-            let sure = (f64::NEG_INFINITY, 0.0);
-            out.push(if signed >= 0.0 { sure } else { (sure.1, sure.0) });
-            continue;
+multiversioned! {
+    pub(super) fn all_sign_probabilities<const ENTROPY: bool>(
+        site: &Site,
+        fields: &[f64],
+        resolution: f64,
+        out: &mut Vec<(f64, f64)>,
+    ) {
+        let turning_point = site.turning_point();
+        // Beyond this field the smaller probability is e^{−100} and less of the other, in a
+        // measure too narrow for anyone to ask how much less.
+        let firmness = site.stiffness + site.entropy + 2.0;
+        let decided = if ENTROPY && site.entropy > STRONG_ENTROPY && firmness > STRONG_ENTROPY {
+            15.0 * firmness.sqrt()
+        } else {
+            f64::INFINITY
+        };
+        for &signed in fields {
+            let field = signed.abs();
+            if field > decided {
+                let sure = (f64::NEG_INFINITY, 0.0);
+                out.push(if signed >= 0.0 { sure } else { (sure.1, sure.0) });
+                continue;
+            }
+            let ratio = site.ln_ratio::<ENTROPY>(field, &turning_point, resolution);
+            let total = ratio.max(0.0) + (-ratio.abs()).exp().ln_1p();
+            let (minor, major) = (-total, ratio - total);
+            out.push(if signed >= 0.0 { (minor, major) } else { (major, minor) });
         }
-        let ratio = site.ln_ratio::<ENTROPY>(field, &turning_point, resolution);
-        let total = ratio.max(0.0) + (-ratio.abs()).exp().ln_1p();
-        let (minor, major) = (-total, ratio - total);
-        out.push(if signed >= 0.0 { (minor, major) } else { (major, minor) });
     }
 }

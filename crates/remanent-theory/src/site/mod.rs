@@ -28,9 +28,9 @@ mod halves;
 mod outwards;
 mod shape;
 
+use remanent_math::multiversioned;
 use std::ops::Range;
 
-use multiversion::multiversion;
 use remanent_math::elementary;
 
 use self::halves::all_sign_probabilities;
@@ -148,40 +148,42 @@ impl Site {
     }
 }
 
-/// ln P(θ|B) without its factor 1 − m², with exponents relative to the reference of each field.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn all_narrow_exponents(
-    site: &Site,
-    theta: f64,
-    fields: &[f64],
-    moments: &[Moments],
-    densities: &mut [f64],
-) {
-    for ((density, &signed), m) in densities.iter_mut().zip(fields).zip(moments) {
-        let theta = if signed >= 0.0 { theta } else { -theta };
-        let origin = Origin::at(m.reference);
-        let place = origin.moved::<true>(theta - m.reference);
-        let exponent = site.exponent_moved::<true>(&place, &origin, signed.abs());
-        *density = exponent - m.ln_z_from_reference;
+multiversioned! {
+    /// ln P(θ|B) without its factor 1 − m², with exponents relative to the reference of each field.
+    fn all_narrow_exponents(
+        site: &Site,
+        theta: f64,
+        fields: &[f64],
+        moments: &[Moments],
+        densities: &mut [f64],
+    ) {
+        for ((density, &signed), m) in densities.iter_mut().zip(fields).zip(moments) {
+            let theta = if signed >= 0.0 { theta } else { -theta };
+            let origin = Origin::at(m.reference);
+            let place = origin.moved::<true>(theta - m.reference);
+            let exponent = site.exponent_moved::<true>(&place, &origin, signed.abs());
+            *density = exponent - m.ln_z_from_reference;
+        }
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn all_densities(
-    site: &Site,
-    theta: f64,
-    fields: &[f64],
-    moments: &[Moments],
-    densities: &mut [f64],
-) {
-    let near = SitePoint::at::<true>(theta.abs());
-    let (a, gap, side) = (site.stiffness, near.gap, 1.0_f64.copysign(theta));
-    let entropy = site.entropy * near.entropy;
-    for ((density, field), m) in densities.iter_mut().zip(fields).zip(moments) {
-        // From the corner on the side of θ, which lies 2|B| lower if the field points away.
-        let towards = side * field;
-        let exponent = (towards - towards.abs()) - gap * ((towards - a) + 0.5 * a * gap);
-        *density = elementary::exp(exponent + entropy - m.ln_z_from_corner) * near.one_minus_m2;
+multiversioned! {
+    fn all_densities(
+        site: &Site,
+        theta: f64,
+        fields: &[f64],
+        moments: &[Moments],
+        densities: &mut [f64],
+    ) {
+        let near = SitePoint::at::<true>(theta.abs());
+        let (a, gap, side) = (site.stiffness, near.gap, 1.0_f64.copysign(theta));
+        let entropy = site.entropy * near.entropy;
+        for ((density, field), m) in densities.iter_mut().zip(fields).zip(moments) {
+            // From the corner on the side of θ, which lies 2|B| lower if the field points away.
+            let towards = side * field;
+            let exponent = (towards - towards.abs()) - gap * ((towards - a) + 0.5 * a * gap);
+            *density = elementary::exp(exponent + entropy - m.ln_z_from_corner) * near.one_minus_m2;
+        }
     }
 }
 

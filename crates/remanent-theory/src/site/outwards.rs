@@ -18,8 +18,8 @@
 //! Sums are taken relative to a reference point of each lane (its mode): `Sums` holds moments of
 //! u − u*, with u = 1 − m, so that a variance of 1e-12 is not the difference of two numbers near 1.
 
-use multiversion::multiversion;
 use remanent_math::elementary;
+use remanent_math::multiversioned;
 
 use super::centred::Centred;
 use super::shape::{Hyperbolic, Origin, Shape, SitePoint, TurningPoint};
@@ -403,68 +403,69 @@ impl Site {
     }
 }
 
-/// The moments in each field, by the way that the shape of the measure there asks for. Fields of
-/// either sign: the results for −B are those of −m in B.
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-pub(super) fn all_moments<const ENTROPY: bool>(
-    site: &Site,
-    fields: &[f64],
-    resolution: f64,
-    out: &mut Vec<Moments>,
-) {
-    let turning_point = site.turning_point();
-    let shape = site.shape();
-    let valley = (shape == Shape::ShallowValley)
-        .then(|| Valley::new::<ENTROPY>(site, &turning_point, resolution));
-    out.resize(fields.len(), Moments::default());
-    let weak_field = site.weak_field(shape);
-    let (weak, strong): (Vec<usize>, Vec<usize>) =
-        (0..fields.len()).partition(|&k| fields[k].abs() < weak_field);
-    if !weak.is_empty() {
-        let centred =
-            Centred::new::<ENTROPY>(site, shape, &turning_point, valley.as_ref(), resolution);
-        for indices in weak.chunks(LANES) {
-            centred.moments(&gather(fields, indices), indices, out);
+multiversioned! {
+    /// The moments in each field, by the way that the shape of the measure there asks for. Fields of
+    /// either sign: the results for −B are those of −m in B.
+    pub(super) fn all_moments<const ENTROPY: bool>(
+        site: &Site,
+        fields: &[f64],
+        resolution: f64,
+        out: &mut Vec<Moments>,
+    ) {
+        let turning_point = site.turning_point();
+        let shape = site.shape();
+        let valley = (shape == Shape::ShallowValley)
+            .then(|| Valley::new::<ENTROPY>(site, &turning_point, resolution));
+        out.resize(fields.len(), Moments::default());
+        let weak_field = site.weak_field(shape);
+        let (weak, strong): (Vec<usize>, Vec<usize>) =
+            (0..fields.len()).partition(|&k| fields[k].abs() < weak_field);
+        if !weak.is_empty() {
+            let centred =
+                Centred::new::<ENTROPY>(site, shape, &turning_point, valley.as_ref(), resolution);
+            for indices in weak.chunks(LANES) {
+                centred.moments(&gather(fields, indices), indices, out);
+            }
         }
-    }
-    // Below this field there is a second mode, on the other side.
-    let two_modes = turning_point.pull;
-    let (double, single): (Vec<usize>, Vec<usize>) =
-        strong.into_iter().partition(|&k| fields[k].abs() < two_modes);
-    for indices in single.chunks(LANES) {
-        let block = gather(fields, indices);
-        let parts = site.peaks::<ENTROPY>(&block, &turning_point, f64::NEG_INFINITY, resolution);
-        for (i, &k) in indices.iter().enumerate() {
-            out[k] = parts.moments(i);
-        }
-    }
-    for indices in double.chunks(LANES) {
-        let block = gather(fields, indices);
-        if let Some(valley) = &valley {
-            let parts = site.across::<ENTROPY>(&block, &turning_point, valley);
+        // Below this field there is a second mode, on the other side.
+        let two_modes = turning_point.pull;
+        let (double, single): (Vec<usize>, Vec<usize>) =
+            strong.into_iter().partition(|&k| fields[k].abs() < two_modes);
+        for indices in single.chunks(LANES) {
+            let block = gather(fields, indices);
+            let parts = site.peaks::<ENTROPY>(&block, &turning_point, f64::NEG_INFINITY, resolution);
             for (i, &k) in indices.iter().enumerate() {
                 out[k] = parts.moments(i);
             }
-            continue;
         }
-        // Each side of a deep valley is integrated alone.
-        let here = site.peaks::<ENTROPY>(&block, &turning_point, 0.0, resolution);
-        // The other side holds e^{−2B}, against a variance of about 1/(A² + B²) here.
-        let farthest = 20.0 + (1.0 - site.stiffness).ln();
-        let matters = |field: f64| field < farthest;
-        if !block.iter().any(|field| matters(*field)) {
-            for (i, &k) in indices.iter().enumerate() {
-                out[k] = here.moments(i);
+        for indices in double.chunks(LANES) {
+            let block = gather(fields, indices);
+            if let Some(valley) = &valley {
+                let parts = site.across::<ENTROPY>(&block, &turning_point, valley);
+                for (i, &k) in indices.iter().enumerate() {
+                    out[k] = parts.moments(i);
+                }
+                continue;
             }
-            continue;
-        }
-        let other = site.peaks::<ENTROPY>(&block.map(|b| -b), &turning_point, 0.0, resolution);
-        for (i, &k) in indices.iter().enumerate() {
-            out[k] = if matters(block[i]) && turning_point.pull > block[i] {
-                here.with_other_side(&other, &block, i)
-            } else {
-                here.moments(i)
-            };
+            // Each side of a deep valley is integrated alone.
+            let here = site.peaks::<ENTROPY>(&block, &turning_point, 0.0, resolution);
+            // The other side holds e^{−2B}, against a variance of about 1/(A² + B²) here.
+            let farthest = 20.0 + (1.0 - site.stiffness).ln();
+            let matters = |field: f64| field < farthest;
+            if !block.iter().any(|field| matters(*field)) {
+                for (i, &k) in indices.iter().enumerate() {
+                    out[k] = here.moments(i);
+                }
+                continue;
+            }
+            let other = site.peaks::<ENTROPY>(&block.map(|b| -b), &turning_point, 0.0, resolution);
+            for (i, &k) in indices.iter().enumerate() {
+                out[k] = if matters(block[i]) && turning_point.pull > block[i] {
+                    here.with_other_side(&other, &block, i)
+                } else {
+                    here.moments(i)
+                };
+            }
         }
     }
 }
