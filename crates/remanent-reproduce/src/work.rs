@@ -11,7 +11,7 @@ use crate::catalogue::Entry;
 use crate::parts::Parts;
 use crate::report::Size;
 
-/// A figure that shall be made.
+/// A figure to be made.
 pub struct Work {
     /// The figure.
     pub entry: &'static Entry,

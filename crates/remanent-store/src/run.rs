@@ -418,7 +418,7 @@ fn as_json<T: Serialize>(record: &T) -> Option<Value> {
 }
 
 /// Whether a cell that has a record has no model that can be used. One of another cell, or a damaged
-/// one, is set aside, aloud.
+/// one, is moved aside with a message.
 fn lacks_model<C: Cell>(cell: &C, place: &Place, watcher: &dyn Watcher) -> Result<bool, FileError> {
     let aside = match cell.check_model(&place.model) {
         Ok(()) => return Ok(false),

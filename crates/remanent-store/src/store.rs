@@ -114,7 +114,7 @@ pub(crate) struct Marker {
     pub(crate) config: Value,
 }
 
-/// What is found where a run shall be.
+/// What a directory holds that is to become a run directory.
 enum Standing {
     /// Nothing.
     New,
@@ -122,7 +122,7 @@ enum Standing {
     Same,
     /// The same experiment, as the records tell; the marker does not, for this reason.
     Unmarked(SealError),
-    /// A run that shall be replaced.
+    /// A run to be replaced.
     Stale { damaged: bool },
 }
 

@@ -25,7 +25,7 @@ pub enum Model {
         /// The network.
         network: Box<Network>,
         /// Settings, seed and trial.
-        story: Value,
+        provenance: Value,
     },
     /// The signs alone.
     Packed(BinaryNetwork),
@@ -45,18 +45,18 @@ impl Model {
             return Ok(Self::Packed(packed));
         }
         let decoded = remanent_network::model::decode(bytes);
-        let (network, story) = decoded.map_err(|error| unusable(path, &error))?;
+        let (network, provenance) = decoded.map_err(|error| unusable(path, &error))?;
         // In a run directory the name of a file says whose model it is.
         let name = path.file_stem().and_then(OsStr::to_str).filter(|_| is_in_run(path));
-        if name.is_some_and(|name| name.len() == 32 && name != cell_name("train", &story)) {
-            let (trial, seed) = (&story["trial"], &story["seed"]);
+        if name.is_some_and(|name| name.len() == 32 && name != cell_name("train", &provenance)) {
+            let (trial, seed) = (&provenance["trial"], &provenance["seed"]);
             return Err(anyhow!(
                 "{} has the name of another model: it holds that of trial {trial} of seed {seed}; \
                  {MAKE_AGAIN}",
                 path.display()
             ));
         }
-        Ok(Self::Trained { network: Box::new(network), story })
+        Ok(Self::Trained { network: Box::new(network), provenance })
     }
 
     /// Widths and functions.
@@ -76,9 +76,9 @@ impl Model {
     }
 
     /// The provenance, if known.
-    pub fn story(&self) -> Option<&Value> {
+    pub fn provenance(&self) -> Option<&Value> {
         match self {
-            Self::Trained { story, .. } => Some(story),
+            Self::Trained { provenance, .. } => Some(provenance),
             Self::Packed(_) => None,
         }
     }

@@ -166,9 +166,9 @@ impl Predict {
         Ok(Outcome::Done)
     }
 
-    /// Seed and trial: as asked for, or of the model's story.
-    fn origin(&self, story: Option<&Value>) -> (u64, u32) {
-        let number = |key: &str| story.and_then(|story| story[key].as_u64());
+    /// Seed and trial: as asked for, or of the model's provenance.
+    fn origin(&self, provenance: Option<&Value>) -> (u64, u32) {
+        let number = |key: &str| provenance.and_then(|provenance| provenance[key].as_u64());
         let trial = number("trial").and_then(|trial| u32::try_from(trial).ok());
         (self.seed.or(number("seed")).unwrap_or(1), self.trial.or(trial).unwrap_or(0))
     }
@@ -180,15 +180,17 @@ impl Predict {
         cache: &Cache,
         quiet: bool,
     ) -> anyhow::Result<Option<(Task, StreamSpec)>> {
-        let story = model.story();
+        let provenance = model.provenance();
         let Some(number) = self.task else {
-            match story {
-                Some(story) => assumption(story).iter().for_each(|text| output::say(text)),
+            match provenance {
+                Some(provenance) => {
+                    assumption(provenance).iter().for_each(|text| output::say(text))
+                }
                 None => output::remark(quiet, PACKED_ASSUMPTION),
             }
             return Ok(None);
         };
-        let spec = self.learned(story)?;
+        let spec = self.learned(provenance)?;
         let text = spec.to_string().replace('\n', " then ");
         let stream = spec.load(cache).map_err(TrainingError::from)?;
         let wanted = model.architecture().inputs();
@@ -196,10 +198,14 @@ impl Predict {
             let found = stream.inputs();
             format!("images of the stream {text} have {found} pixels, and the model takes {wanted}")
         })?;
-        let (seed, trial) = self.origin(story);
+        let (seed, trial) = self.origin(provenance);
         for (flag, given, own) in [
-            ("--seed", seed, story.and_then(|story| story["seed"].as_u64())),
-            ("--trial", trial.into(), story.and_then(|story| story["trial"].as_u64())),
+            ("--seed", seed, provenance.and_then(|provenance| provenance["seed"].as_u64())),
+            (
+                "--trial",
+                trial.into(),
+                provenance.and_then(|provenance| provenance["trial"].as_u64()),
+            ),
         ] {
             output::usage(own.is_none_or(|own| own == given), || {
                 let own = own.unwrap_or_default();
@@ -215,7 +221,7 @@ impl Predict {
             )
         })?;
         for (path, digest) in training::digests(stream.datasets()) {
-            let learned = story.map_or(&Value::Null, |story| &story["data"][&path]);
+            let learned = provenance.map_or(&Value::Null, |provenance| &provenance["data"][&path]);
             if !learned.is_null() && *learned != digest {
                 output::say(&format!("note: {path} has changed since the model was trained"));
             }
@@ -225,9 +231,9 @@ impl Predict {
 
     /// The stream that was learned: the model's own if it has one. Another one is refused, and so is a
     /// file of tasks, which may have changed since the model was trained.
-    fn learned(&self, story: Option<&Value>) -> anyhow::Result<StreamSpec> {
+    fn learned(&self, provenance: Option<&Value>) -> anyhow::Result<StreamSpec> {
         let read = |text: &str| StreamSpec::read(text).map_err(TrainingError::from);
-        let told = story.and_then(|story| story["training"]["stream"].as_str());
+        let told = provenance.and_then(|provenance| provenance["training"]["stream"].as_str());
         let given = self.stream.as_deref();
         match (told, given) {
             (Some(told), None) if StreamSpec::is_written_out(told) => Ok(read(told)?),
@@ -295,8 +301,8 @@ impl Predict {
 
     fn ask(&self, model: &Model, predictor: Predictor, view: &View<'_>) -> Probabilities {
         match model {
-            Model::Trained { network, story } => {
-                let (seed, trial) = self.origin(Some(story));
+            Model::Trained { network, provenance } => {
+                let (seed, trial) = self.origin(Some(provenance));
                 let stream = test_stream(seed, trial, 0);
                 predict(network, &[*view], predictor, self.draws, stream).remove(0)
             }
@@ -348,8 +354,8 @@ const PACKED_ASSUMPTION: &str = "note: images are taken as they are; if the mode
                                  pixels or some of the classes, name the task by --task and --stream";
 
 /// What is assumed of images if no task is named, in words; none if it makes no difference.
-fn assumption(story: &Value) -> Option<&'static str> {
-    let text = story["training"]["stream"].as_str().unwrap_or_default();
+fn assumption(provenance: &Value) -> Option<&'static str> {
+    let text = provenance["training"]["stream"].as_str().unwrap_or_default();
     let has = |kind: &str| text.lines().any(|line| line.trim_start().starts_with(kind));
     if has("permuted") {
         Some(

@@ -82,12 +82,12 @@ pub(crate) fn check_model(path: &Path, key: &Value) -> Result<(), ModelFault> {
         bytes => bytes.map_err(FileError::new("read", path))?,
     };
     let unusable = |reason| ModelFault::Unusable { path: path.to_owned(), reason };
-    let (_, story) = model::decode(&bytes).map_err(|error| unusable(error.to_string()))?;
-    if story == *key {
+    let (_, provenance) = model::decode(&bytes).map_err(|error| unusable(error.to_string()))?;
+    if provenance == *key {
         return Ok(());
     }
     let of = |key: &Value| format!("trial {} of seed {}", key["trial"], key["seed"]);
-    let (there, wanted) = (of(&story), of(key));
+    let (there, wanted) = (of(&provenance), of(key));
     Err(unusable(if there == wanted {
         format!("it is the model of {there} of another training")
     } else {

@@ -65,7 +65,7 @@ pub fn look(path: &Path, model: &Model, bytes: usize) -> Findings {
     });
     let mut tables = Vec::new();
     let figure = match model {
-        Model::Trained { network, story } => {
+        Model::Trained { network, provenance } => {
             let output_scale = network.log_scale().exp();
             let theta = match network.weights() {
                 Weights::Field => "the field of a weight of ±1",
@@ -77,11 +77,11 @@ pub fn look(path: &Path, model: &Model, bytes: usize) -> Findings {
                 data["beta"] = network.beta().into();
             }
             facts.put("output scale", output_scale);
-            put_origin(&mut facts, story);
+            put_origin(&mut facts, provenance);
             data["theta"] = json!(network.weights());
             data["output_scale"] = output_scale.into();
-            data["story"] = story.clone();
-            tables.extend(settings(&story["training"]));
+            data["story"] = provenance.clone();
+            tables.extend(settings(&provenance["training"]));
             Ok(figure(network, &layers))
         }
         Model::Packed(network) => {
