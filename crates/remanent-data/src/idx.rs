@@ -170,7 +170,7 @@ fn labels(labels: Vec<u8>, path: &Path, classes: Option<usize>) -> Result<Vec<u8
     Ok(labels)
 }
 
-/// The length of a header with so many dimensions.
+/// The length of a header with this number of dimensions.
 const fn header(dimensions: usize) -> usize {
     4 + 4 * dimensions
 }
@@ -203,7 +203,7 @@ fn dimensions<const D: usize>(
     Ok((shape, length))
 }
 
-/// Fails unless so many bytes are there as the dimensions say.
+/// Fails unless the file has as many bytes as its dimensions state.
 fn check_length(found: u64, wanted: u128, path: &Path) -> Result<(), IdxError> {
     let path = path.to_owned();
     match u128::from(found).cmp(&wanted) {

@@ -21,7 +21,7 @@ use zip::result::ZipError;
 use crate::dataset::{self, Dataset, DatasetError, Part, Pixels};
 use crate::npy::{Header, Kind};
 
-/// A file with x and y alone gives one image in so many to the test part.
+/// A file with x and y alone gives every n-th image to the test part.
 const TEST_SHARE: usize = 5;
 /// What the random numbers that choose these are for.
 const PURPOSE: u32 = 102;

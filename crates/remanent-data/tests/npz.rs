@@ -105,7 +105,7 @@ fn a_file_that_is_damaged_or_of_another_kind_is_refused() {
     std::fs::write(&file, &changed).unwrap();
     assert!(npz::read(&file).is_err());
     std::fs::write(&file, b"x,y\n1,2\n").unwrap();
-    assert!(npz::read(&file).unwrap_err().to_string().contains("is no whole .npz file"));
+    assert!(npz::read(&file).unwrap_err().to_string().contains("is not a complete .npz file"));
 }
 
 /// An archive with one array of the name, whose content is `bytes`.

@@ -331,16 +331,16 @@ pub enum Error {
     /// Cases that make no sense.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// A simulation that makes no sense.
+    /// An invalid simulation.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// A training that makes no sense.
+    /// An invalid training.
     #[error(transparent)]
     Training(#[from] TrainingError),
     /// Images that are not there.
     #[error(transparent)]
     Material(#[from] MaterialError),
-    /// A question to the theory that makes no sense.
+    /// An invalid question to the theory.
     #[error(transparent)]
     Query(#[from] QueryError),
     /// A run directory that cannot be used.
@@ -360,7 +360,7 @@ pub enum Error {
 /// What kind of failure an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The request makes no sense.
+    /// The request is invalid.
     Usage,
     /// The run was interrupted and can be continued.
     Interrupted,

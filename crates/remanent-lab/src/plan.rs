@@ -20,7 +20,7 @@
 //! ```
 //!
 //! A scan, `key=values`, makes a case of every value; several scans make all combinations.
-//! `key.2` is the second entry of a list. A case may have a `quick` of its own, which lies over
+//! `key.2` is the second entry of a list. A case may have a `quick` of its own, which overrides
 //! that of the file. A plan ignores `[[theory]]`, which lists questions to the theory.
 
 use std::collections::HashSet;
@@ -38,7 +38,7 @@ use crate::values::{self, ValueError};
 pub const PLAN_KEYS: [&str; 8] =
     ["experiment", "title", "seeds", "seed", "case", "quick", "scan", "theory"];
 
-/// Why a plan makes no sense.
+/// Why a plan is invalid.
 #[derive(Debug, Error)]
 pub enum PlanError {
     /// A key or a file that cannot be used.
@@ -297,7 +297,7 @@ impl Plan {
         let notices = written.filter_map(|(key, _)| old_spelling(key, keys)).collect();
         let given: Vec<Scan> = layers.scans.iter().map(read).collect::<Result<_, _>>()?;
         let mut scans: Vec<Scan> = listed_scans.iter().map(read).collect::<Result<_, _>>()?;
-        // A flag lies over the file's scan of the same key, and so does a scan of the command line.
+        // A flag or a scan of the command line overrides the file's scan of the same key.
         scans.retain(|scan| {
             !layers.flags.contains_key(scan.place().0)
                 && !given.iter().any(|other| other.overlaps(scan))
@@ -561,7 +561,7 @@ mod tests {
             let message = plan("alpha = [1, 2]", "", &scans, false).unwrap_err();
             assert!(message.contains("scan the same key"), "{message}");
         }
-        // The scan of the command line lies over that of the file.
+        // The scan of the command line overrides that of the file.
         let found = plan("[scan]\ngamma = [1, 2, 3]", "", &[("gamma", &[5.0])], false).unwrap();
         assert_eq!(found.cases.len(), 1);
         assert_eq!(found.cases[0].table["gamma"].as_integer(), Some(5));

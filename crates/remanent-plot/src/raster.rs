@@ -287,7 +287,7 @@ mod tests {
         assert_eq!([pixel(half, 8, 3), pixel(half, 8, 5)], [RED, NOTHING]);
         let circle = r##"<path d="M2 5a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z" fill="#ff0000"/>"##;
         assert_eq!([pixel(circle, 5, 3), pixel(circle, 5, 6)], [RED, RED]);
-        assert_eq!([pixel(circle, 2, 2), pixel(circle, 7, 7), pixel(circle, 5, 8)], [NOTHING; 3]);
+        assert_eq!([pixel(circle, 1, 1), pixel(circle, 8, 8), pixel(circle, 5, 8)], [NOTHING; 3]);
         let dot = r##"<path d="M5 5h0" fill="none" stroke="#f00" stroke-width="4" stroke-linecap="round"/>"##;
         assert_eq!([pixel(dot, 4, 4), pixel(dot, 2, 2)], [RED, NOTHING]);
     }

@@ -57,7 +57,7 @@ pub enum RequestError {
     /// There is no such figure.
     #[error(transparent)]
     Figure(#[from] UnknownFigure),
-    /// A configuration makes no sense at this size, or images are missing.
+    /// A configuration is invalid at this size, or images are missing.
     #[error(transparent)]
     Experiment(#[from] Error),
 }
@@ -125,7 +125,7 @@ impl Cost {
         self.memory = self.memory.max(other.memory);
     }
 
-    /// Seconds and bytes if the cells run on so many threads.
+    /// Seconds and bytes if the cells run on this number of threads.
     pub fn on(&self, threads: usize) -> (f64, u64) {
         let threads = threads.min(self.missing).max(1);
         (self.seconds / threads as f64, self.memory.saturating_mul(threads as u64))

@@ -26,7 +26,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Reads the configuration of a figure: its small version if `quick`, and at most so many seeds.
+    /// Reads the configuration of a figure: its small version if `quick`, and at most this number of seeds.
     pub fn read(entry: &'static Entry, quick: bool, seeds: Option<u32>) -> Result<Self, Error> {
         let file = config::parse_text(entry.config, &format!("configs/{}", entry.file))?;
         let parts = parts(&file, quick, seeds)?;

@@ -80,7 +80,7 @@ fn text(path: &Path) -> Result<String, FileError> {
     }
 }
 
-/// The last entry of each cell counts. A line that is not whole, or that makes no sense, does not.
+/// The last entry of each cell counts. An incomplete or invalid line does not count.
 fn parse(text: &str) -> HashMap<String, Time> {
     text.split_inclusive('\n')
         .filter_map(|line| line.strip_suffix('\n')?.split_once(','))

@@ -88,7 +88,7 @@ impl ScanAxis {
         Ok(Self { name: name.replace('.', between), quantity, index, values })
     }
 
-    /// Whether it sets everything again that another scan has set before, in a chain of so many tasks.
+    /// Whether it sets everything again that another scan has set before, in a chain of this number of tasks.
     fn covers(&self, before: &Self, tasks: usize) -> bool {
         let steps = tasks.saturating_sub(1);
         let count = match self.quantity {

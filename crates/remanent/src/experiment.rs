@@ -242,7 +242,7 @@ pub struct Voice {
 }
 
 impl Voice {
-    /// For so many units of work.
+    /// For this number of units of work.
     pub fn new(work: u64, quiet: bool) -> Self {
         Self { bar: output::progress(work as usize, quiet), quiet }
     }

@@ -37,13 +37,13 @@ impl Outcome {
     }
 }
 
-/// A request that makes no sense.
+/// An invalid request.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct UsageError(String);
 
 impl UsageError {
-    /// A request that makes no sense, for the reason given.
+    /// An invalid request, for the reason given.
     pub fn new(message: String) -> Self {
         Self(message)
     }

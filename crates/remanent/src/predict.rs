@@ -417,7 +417,7 @@ impl Answer<'_> {
         self.question.is_labelled.then(|| self.question.view.label(index))
     }
 
-    /// The first so many images.
+    /// The first images, this number of them.
     fn table(&self, count: usize, all_classes: bool) -> Table {
         let mut headers: Vec<String> =
             ["index", "class", "probability"].map(str::to_owned).to_vec();

@@ -141,7 +141,7 @@ fn a_killed_reproduction_continues_to_the_same_bits() {
     }
     let (code, message) = interrupt_after_checkpoint(&broken, command);
     assert_eq!(code, Some(130), "{message}");
-    assert!(message.contains("the same command continues"), "{message}");
+    assert!(message.contains("repeat the command to continue"), "{message}");
     continue_run(&broken, command);
     for kind in ["simulate", "train"] {
         let run =

@@ -158,7 +158,7 @@ fn an_interrupt_saves_and_says_so() {
     let arguments = "simulate --n 800 --alpha 2 --epochs 3000 --out run --quiet";
     let (code, told) = interrupt_after(&directory, arguments, Duration::from_millis(300));
     assert_eq!(code, Some(130));
-    assert!(told.contains("the same command continues"));
+    assert!(told.contains("repeat the command to continue"));
     let checkpoints = std::fs::read_dir(directory.path().join("run/checkpoints")).unwrap();
     assert_eq!(checkpoints.count(), 1);
     remanent(&directory, arguments).assert().success();

@@ -123,7 +123,7 @@ fn an_interrupt_saves_and_a_damaged_checkpoint_is_told() {
     let run = "train --stream permuted:digits:2 --hidden 200,200 --epochs 40 --out run --quiet";
     let (code, told) = interrupt_after(&directory, run, Duration::from_millis(400));
     assert_eq!(code, Some(130), "{told}");
-    assert!(told.contains("the same command continues"), "{told}");
+    assert!(told.contains("repeat the command to continue"), "{told}");
     let folder = directory.path().join("run/checkpoints");
     let checkpoint = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
     let whole = std::fs::read(&checkpoint).unwrap();

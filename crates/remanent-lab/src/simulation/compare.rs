@@ -64,7 +64,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The simulated number with its uncertainty over so many trials.
+    /// The simulated number with its uncertainty over this number of trials.
     pub fn estimate(&self, trials: usize) -> Estimate {
         Estimate {
             value: self.simulation,

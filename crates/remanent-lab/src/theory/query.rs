@@ -1,4 +1,4 @@
-//! A question to the theory, read from its options and checked, so that a question that makes no sense
+//! A question to the theory, read from its options and checked, so that an invalid question
 //! is refused before anything is computed.
 
 use remanent_theory::chain::ChainParameters;
@@ -43,7 +43,7 @@ pub enum QueryError {
     /// A number out of range, or a list of the wrong length.
     #[error(transparent)]
     Parameter(#[from] DomainError),
-    /// A scan that makes no sense.
+    /// An invalid scan.
     #[error(transparent)]
     Scan(#[from] ScanError),
     /// More points than one command computes.
@@ -52,7 +52,7 @@ pub enum QueryError {
     /// A key that is needed.
     #[error("{0} is missing; {1}")]
     Missing(&'static str, &'static str),
-    /// Something else that makes no sense.
+    /// Something else is invalid.
     #[error("{0}")]
     Other(String),
 }

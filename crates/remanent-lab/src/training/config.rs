@@ -42,7 +42,7 @@ pub enum TrainingError {
         /// What to do.
         cure: &'static str,
     },
-    /// Something else that makes no sense.
+    /// Something else is invalid.
     #[error("{0}")]
     Other(String),
 }
@@ -80,7 +80,7 @@ pub struct Training {
 }
 
 impl Training {
-    /// Reads and checks a case. A preset lies under what the table says itself.
+    /// Reads and checks a case. The table overrides its preset.
     ///
     /// What the table sets and the learner does not use is refused. What a preset sets and the learner
     /// does not use has no effect: a preset may be taken with another learner than its own, and that of
@@ -117,7 +117,7 @@ impl Training {
         })
     }
 
-    /// Fails unless it makes sense for a stream of so many tasks.
+    /// Fails unless it fits a stream of this number of tasks.
     pub fn check(&self, tasks: usize) -> Result<(), TrainingError> {
         let given = self.epochs.len();
         let joint = self.parameters.learner == Learner::Joint;

@@ -27,7 +27,7 @@ pub struct Material {
 /// Why there are no images to train on.
 #[derive(Debug, Error)]
 pub enum MaterialError {
-    /// The configuration makes no sense.
+    /// The configuration is invalid.
     #[error(transparent)]
     Training(#[from] TrainingError),
     /// The images to be told from those of the tasks are not there.

@@ -305,7 +305,7 @@ mod tests {
         View { gamma: 1.0, task, least_norm: 0.99, lines }
     }
 
-    /// All trials but so many are lost.
+    /// All trials but this number are lost.
     fn keep(mut view: View, trials: usize) -> View {
         for found in view.lines.iter_mut().flat_map(|line| &mut line.found) {
             found.eps.truncate(trials);

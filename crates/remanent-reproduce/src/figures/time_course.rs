@@ -265,7 +265,7 @@ mod tests {
     use super::*;
     use crate::verdict::Outcome::{self, Contradicted, Supported, Undecided};
 
-    /// Training after two tasks, so far from each of the theories, in so many trials.
+    /// Training after two tasks, at this distance from each theory, with this number of trials.
     fn measured(free: Option<f64>, held: Option<f64>, trials: usize) -> Measured {
         let noise = [0.002, -0.002, 0.001, -0.001, 0.0];
         let errors = [(1, 1), (1, 2), (2, 1), (2, 2)].map(|(after, task)| {

@@ -28,7 +28,7 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Compares numbers of so many independent experiments; several numbers of the same trials are
+    /// Compares numbers of `experiments` independent experiments; several numbers of the same trials are
     /// correlated and belong to one experiment.
     pub fn new(what: impl Into<String>, pairs: Vec<Pair>, experiments: usize) -> Self {
         Self { what: what.into(), pairs, experiments, shared: Vec::new() }
