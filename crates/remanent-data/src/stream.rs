@@ -691,6 +691,6 @@ mod tests {
         assert!(message("permuted:mnist").contains("permuted:DATASET:TASKS"));
         assert!(message("permuted:mnist:many").contains("between 1 and 10000"));
         assert!(message("sequence:mnist,,digits").contains("sequence:DATASET"));
-        assert!(message("nowhere.txt").contains("is no stream of tasks"));
+        assert!(message("nowhere.txt").contains("is not a task stream"));
     }
 }
