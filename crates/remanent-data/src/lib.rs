@@ -42,14 +42,19 @@ pub mod stream;
 
 pub use remanent_store::files::FileError;
 
-/// The known word that was probably meant, if one is near: a third of its letters may be wrong.
+/// The known word that was probably meant, if one is near: a third of its letters may be wrong, or its end
+/// may be missing.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |word: &str| word.to_lowercase().replace('-', "_");
     let word = plain(word);
     let distance = |&other: &&'a str| (strsim::damerau_levenshtein(&word, &plain(other)), other);
     let (errors, near) = known.iter().map(distance).min_by_key(|&(errors, _)| errors)?;
     let letters = near.chars().count().max(word.chars().count());
-    (3 * errors <= letters).then_some(near)
+    if 3 * errors <= letters {
+        return Some(near);
+    }
+    let begins = |other: &&&'a str| word.len() >= 3 && plain(other).starts_with(&word);
+    known.iter().find(begins).copied()
 }
 
 /// `; did you mean 'mnist'?` if one of the names is near, else nothing.
@@ -68,6 +73,7 @@ mod tests {
         assert_eq!(nearest("VCL", &known), Some("vcl"));
         assert_eq!(nearest("vlc", &known), Some("vcl"));
         assert_eq!(nearest("metaplastic", &known), Some("metaplasticity"));
+        assert_eq!(nearest("meta", &known), Some("metaplasticity"));
         assert_eq!(nearest("adam", &known), None);
         assert_eq!(nearest("vcl", &[]), None);
     }

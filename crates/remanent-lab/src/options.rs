@@ -368,8 +368,7 @@ macro_rules! options {
 
         impl $crate::options::Options for $name {
             fn list() -> Vec<$crate::options::OptionInfo> {
-                #[allow(unused_mut)]
-                let mut list: Vec<$crate::options::OptionInfo> = vec![$($({
+                let own: Vec<$crate::options::OptionInfo> = vec![$($({
                     let default: $type = $default;
                     $crate::options::OptionInfo {
                         key: stringify!($key),
@@ -379,8 +378,9 @@ macro_rules! options {
                         kind: <$type as $crate::options::OptionValue>::KIND,
                     }
                 },)+)*];
-                $(list.extend(<$part_type as $crate::options::Options>::list());)*
-                list
+                let parts: Vec<Vec<$crate::options::OptionInfo>> =
+                    vec![$(<$part_type as $crate::options::Options>::list(),)*];
+                own.into_iter().chain(parts.into_iter().flatten()).collect()
             }
 
             fn read(table: &::toml::Table) -> Result<Self, $crate::values::ValueError> {

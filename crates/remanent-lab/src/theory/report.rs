@@ -51,9 +51,9 @@ impl Experiment for Query {
     }
 
     fn report(run: Computed<'_, Self>, _view: &NoView) -> Result<TheoryReport, Error> {
-        let both = run.prepared.cases.iter().cloned().zip(run.cells.records);
+        let mut both = run.prepared.cases.iter().cloned().zip(run.cells.records);
         let (query, answer) =
-            both.last().ok_or_else(|| Error::Other("there is no question".into()))?;
+            both.next().ok_or_else(|| Error::Other("there is no question".into()))?;
         Ok(TheoryReport { query, answer })
     }
 }
