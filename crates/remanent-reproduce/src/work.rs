@@ -3,7 +3,7 @@
 use remanent_lab::config;
 use remanent_lab::experiment::{Error, Experiment, Prepared};
 use remanent_lab::options::Options;
-use remanent_lab::plan::{Case, Layers, Plan};
+use remanent_lab::plan::{Case, Layers, Plan, PlanError};
 use remanent_lab::theory::Query;
 use toml::{Table, Value};
 
@@ -59,7 +59,12 @@ fn parts(file: &Table, quick: bool, seeds: Option<u32>) -> Result<Parts, Error> 
         Some("simulate") => parts.simulate = cases(file, quick, seeds)?,
         Some("convergence-time") => parts.convergence = cases(file, quick, seeds)?,
         Some("train") => parts.train = cases(file, quick, seeds)?,
-        _ => {}
+        Some("theory") => {}
+        other => {
+            let here = "bound, simulate, convergence-time, train or theory".to_owned();
+            let there = other.unwrap_or_default().to_owned();
+            return Err(PlanError::OtherExperiment { there, here }.into());
+        }
     }
     Ok(parts)
 }

@@ -25,14 +25,14 @@ Examples:
 
 Open report/index.html in a browser: it is one file, and loads nothing.";
 
-/// Compute the figures of the paper and seven more, and test the paper's claims
+/// Compute the figures of the paper and more, and test the paper's claims
 ///
 /// Fixed rules decide the verdict on each figure. Finished cells are not computed again: repeat the
 /// command to continue an interrupted run, also on another machine with a copy of the run directory.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Reproduce {
-    /// 1, 2a, ... 8, B1, ... B7; 3 means 3a to 3d, and B means B1 to B7
+    /// 1, 2a, ... 8, B1, B2, ...; 3 means 3a to 3d, and B all figures beyond the paper
     /// [default: all]
     #[arg(value_name = "FIGURE")]
     figures: Vec<String>,

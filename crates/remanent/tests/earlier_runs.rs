@@ -53,7 +53,7 @@ fn comparable(mut value: Value) -> Value {
     match &mut value {
         Value::Object(entries) => {
             for key in
-                ["seconds", "wall_seconds", "threads", "seconds_per_step", "epochs_per_second"]
+                ["seconds", "wall_seconds", "threads", "seconds_per_step", "epochs_per_second", "effective_samples_per_second"]
             {
                 entries.remove(key);
             }
