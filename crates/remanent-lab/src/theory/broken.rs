@@ -251,6 +251,11 @@ impl BrokenAsk {
         }
     }
 
+    /// Whether a chain is repeated over values of a parameter.
+    pub(super) fn is_scanned(&self) -> bool {
+        matches!(self, Self::Chain { axes, .. } if !axes.is_empty())
+    }
+
     pub(super) fn work(&self) -> usize {
         match self {
             Self::Single { beta, .. } => beta.len(),
@@ -265,20 +270,22 @@ impl BrokenAsk {
         let failed = |error: DomainError| Stopped::failed(error);
         Ok(match self {
             Self::Single { alpha, beta, prior, choice, rsb } => {
-                let curves = piecewise(context, beta, 1, |beta| {
+                let at = |beta: &f64| {
                     let task = BrokenTask::new(SingleTask::new(*beta)?.with_prior(*prior));
                     let rows = alpha.par_iter().map(|alpha| solve(&task, *alpha, *choice, *rsb));
-                    rows.collect::<Result<Vec<_>, _>>().map_err(failed)
-                })?;
+                    rows.collect::<Result<Vec<_>, _>>()
+                };
+                let curves = piecewise(context, beta, 1, |beta| at(beta).map_err(failed))?;
                 BrokenAnswer::Single(curves.into_iter().flatten().flatten().collect())
             }
             Self::Constrained { alpha, beta, q_star, prior, choice, rsb } => {
                 let places: Vec<(f64, f64)> =
                     beta.iter().flat_map(|b| q_star.iter().map(|q| (*b, *q))).collect();
-                let rows = piecewise(context, &places, PIECE, |&(beta, q_star)| {
+                let at = |&(beta, q_star): &(f64, f64)| {
                     let task = SingleTask::new(beta)?.with_prior(*prior).with_q_star(q_star)?;
-                    solve(&BrokenTask::new(task), *alpha, Some(*choice), *rsb).map_err(failed)
-                })?;
+                    solve(&BrokenTask::new(task), *alpha, Some(*choice), *rsb)
+                };
+                let rows = piecewise(context, &places, PIECE, |place| at(place).map_err(failed))?;
                 BrokenAnswer::Single(rows.into_iter().flatten().collect())
             }
             Self::Chain { parameters, axes } => {
