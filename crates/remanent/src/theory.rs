@@ -7,8 +7,8 @@ use remanent_lab::experiment::{Prepared, Report, Resources, RunOptions};
 use remanent_lab::options::Words;
 use remanent_lab::plan::Plan;
 use remanent_lab::theory::{
-    BranchesOptions, ChainOptions, ComplexityOptions, ConstrainedOptions, PhaseDiagramOptions, Query,
-    Question, SingleOptions, TuneOptions,
+    BranchesOptions, ChainOptions, ComplexityOptions, ConstrainedOptions, PhaseDiagramOptions,
+    Query, Question, SingleOptions, TuneOptions,
 };
 use remanent_store::CHECKPOINT_EVERY;
 use toml::{Table, Value};

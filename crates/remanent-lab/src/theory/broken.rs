@@ -24,12 +24,42 @@ use crate::options::Words;
 /// A question with broken symmetry. A `choice` of `None` asks for all solutions.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum BrokenAsk {
-    Single { alpha: Vec<f64>, beta: Vec<f64>, prior: Prior, choice: Option<Choice>, rsb: Rsb },
-    Constrained { alpha: f64, beta: Vec<f64>, q_star: Vec<f64>, prior: Prior, choice: Choice, rsb: Rsb },
-    Chain { parameters: ChainParameters, axes: Vec<ScanAxis> },
-    Branches { beta: f64, low: f64, high: f64, prior: Prior, steps: usize },
-    PhaseDiagram { beta: Vec<f64>, prior: Prior },
-    Complexity { alpha: f64, beta: f64, rows: usize, prior: Prior },
+    Single {
+        alpha: Vec<f64>,
+        beta: Vec<f64>,
+        prior: Prior,
+        choice: Option<Choice>,
+        rsb: Rsb,
+    },
+    Constrained {
+        alpha: f64,
+        beta: Vec<f64>,
+        q_star: Vec<f64>,
+        prior: Prior,
+        choice: Choice,
+        rsb: Rsb,
+    },
+    Chain {
+        parameters: ChainParameters,
+        axes: Vec<ScanAxis>,
+    },
+    Branches {
+        beta: f64,
+        low: f64,
+        high: f64,
+        prior: Prior,
+        steps: usize,
+    },
+    PhaseDiagram {
+        beta: Vec<f64>,
+        prior: Prior,
+    },
+    Complexity {
+        alpha: f64,
+        beta: f64,
+        rows: usize,
+        prior: Prior,
+    },
 }
 
 /// A solution with its number of steps. The columns of a [`Solution`] keep their meaning: `q_0` is
@@ -338,7 +368,8 @@ fn solve(
     choice: Option<Choice>,
     rsb: Rsb,
 ) -> Result<Vec<BrokenRow>, DomainError> {
-    let needed = |choice| task.as_needed(alpha, choice, TOLERANCE, rsb.steps().unwrap_or(MOST_STEPS));
+    let needed =
+        |choice| task.as_needed(alpha, choice, TOLERANCE, rsb.steps().unwrap_or(MOST_STEPS));
     let row = |solution: &RsbSolution, branch: Branch| {
         let mut row = BrokenRow::new(solution);
         if !solution.is_converged() {

@@ -213,9 +213,7 @@ fn constrained(options: ConstrainedOptions) -> Result<Ask, QueryError> {
         let prior = tasks.prior;
         return Ok(match options.rsb {
             Rsb::Zero => Ask::Constrained { alpha, beta, q_star, prior, choice },
-            rsb => {
-                Ask::Broken(BrokenAsk::Constrained { alpha, beta, q_star, prior, choice, rsb })
-            }
+            rsb => Ask::Broken(BrokenAsk::Constrained { alpha, beta, q_star, prior, choice, rsb }),
         });
     }
     let steps = most_steps("a chain", options.rsb, 1)?;
@@ -327,7 +325,8 @@ fn phase_diagram(options: PhaseDiagramOptions) -> Result<Ask, QueryError> {
 
 fn complexity(options: ComplexityOptions) -> Result<Ask, QueryError> {
     if !(2..=1000).contains(&options.rows) {
-        let text = format!("rows = {} is out of range: it must be between 2 and 1000", options.rows);
+        let text =
+            format!("rows = {} is out of range: it must be between 2 and 1000", options.rows);
         return Err(QueryError::Other(text));
     }
     Ok(Ask::Broken(BrokenAsk::Complexity {

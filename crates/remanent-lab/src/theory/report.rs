@@ -120,7 +120,9 @@ impl Report for TheoryReport {
             Answer::Branches(found) => json!(found),
             Answer::PhaseDiagram(diagram) => json!(diagram),
             Answer::Tune(tuned) => json!(tuned),
-            Answer::Broken(answer) => broken::json(answer, matches!(&self.query.0, Ask::Broken(ask) if ask.is_scanned())),
+            Answer::Broken(answer) => {
+                broken::json(answer, matches!(&self.query.0, Ask::Broken(ask) if ask.is_scanned()))
+            }
             Answer::MonteCarlo(study) => json!(study),
         }
     }

@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 
 use super::{Conclusion, branches, broken_phases, chain, tables as rows};
 use crate::experiment::Detail;
-use crate::options::Words;
 use crate::theory::broken::BrokenAsk;
 use crate::theory::options::Rsb;
 use crate::theory::{BrokenAnswer, BrokenBranches, BrokenChain, BrokenRow, Complexity};
@@ -41,8 +40,24 @@ fn or_nan(value: Option<f64>) -> f64 {
 
 /// What fits on a terminal; columns of a second step where some row has one.
 const SHORT: [&str; 18] = [
-    "alpha", "beta", "branch", "rsb", "q_d", "q_2", "q_1", "q_0", "r", "x", "x_2", "eps",
-    "minus_beta_f", "lambda_0", "lambda_1", "lambda_2", "is_stable", "termination",
+    "alpha",
+    "beta",
+    "branch",
+    "rsb",
+    "q_d",
+    "q_2",
+    "q_1",
+    "q_0",
+    "r",
+    "x",
+    "x_2",
+    "eps",
+    "minus_beta_f",
+    "lambda_0",
+    "lambda_1",
+    "lambda_2",
+    "is_stable",
+    "termination",
 ];
 const CLUSTERS: [&str; 9] =
     ["x", "cluster_minus_beta_f", "complexity", "q_d", "q_1", "q_0", "r", "eps", "lambda_1"];
@@ -81,7 +96,8 @@ pub(super) fn conclusion(ask: &BrokenAsk, answer: &BrokenAnswer) -> Conclusion {
             let mut conclusion = rows::conclusion(found.iter().map(|r| &r.solution), found.len());
             let is_auto = matches!(
                 ask,
-                BrokenAsk::Single { rsb: Rsb::Auto, .. } | BrokenAsk::Constrained { rsb: Rsb::Auto, .. }
+                BrokenAsk::Single { rsb: Rsb::Auto, .. }
+                    | BrokenAsk::Constrained { rsb: Rsb::Auto, .. }
             );
             let most = |row: &&BrokenRow| row.rsb == MOST_STEPS && !row.is_stable;
             let unstable = found.iter().filter(most).count();
@@ -95,7 +111,11 @@ pub(super) fn conclusion(ask: &BrokenAsk, answer: &BrokenAnswer) -> Conclusion {
             conclusion
         }
         BrokenAnswer::Chain(points) => {
-            let tasks = if let BrokenAsk::Chain { parameters, .. } = ask { parameters.alpha.len() } else { 0 };
+            let tasks = if let BrokenAsk::Chain { parameters, .. } = ask {
+                parameters.alpha.len()
+            } else {
+                0
+            };
             let all = points.iter().flat_map(|p| p.tasks.iter().map(|t| &t.row.solution));
             rows::conclusion(all, points.len() * tasks)
         }
@@ -103,7 +123,8 @@ pub(super) fn conclusion(ask: &BrokenAsk, answer: &BrokenAnswer) -> Conclusion {
             let mut conclusion = Conclusion::default();
             if found.broken.rows.is_empty() {
                 let steps = found.broken.rsb;
-                conclusion.missing(format!("no solution with {steps} steps in the given range of alpha"));
+                conclusion
+                    .missing(format!("no solution with {steps} steps in the given range of alpha"));
             }
             conclusion
         }
@@ -285,7 +306,8 @@ fn lines(
     let mut label = Some(label).filter(|label| !label.is_empty());
     for run in rows.chunk_by(|a, b| a.solution.branch == b.solution.branch) {
         let (xs, ys): (Vec<f64>, Vec<f64>) = run.iter().map(|row| (x(row), y(row))).unzip();
-        let dash = if run[0].solution.branch == Branch::Middle { Dash::Dashed } else { Dash::Solid };
+        let dash =
+            if run[0].solution.branch == Branch::Middle { Dash::Dashed } else { Dash::Solid };
         let mut curve = Curve::new(xs, ys).color(Color::Palette(color)).dash(dash);
         if let Some(text) = label.take() {
             curve = curve.label(text);
@@ -353,11 +375,8 @@ fn branches_figure(found: &BrokenBranches, beta: f64) -> Figure {
     let mut parisi = Panel::new("Parisi parameter", Axis::linear("α"), Axis::linear("x"));
     lines(&mut parisi, &rows, alpha, |row| or_nan(row.x), "x_1", 5);
     lines(&mut parisi, &rows, alpha, |row| or_nan(row.x_2), "x_2", 7);
-    let mut levels = Panel::new(
-        format!("stability with {steps} steps"),
-        Axis::linear("α"),
-        Axis::linear("λ"),
-    );
+    let mut levels =
+        Panel::new(format!("stability with {steps} steps"), Axis::linear("α"), Axis::linear("λ"));
     for (color, (name, y)) in STABILITIES.into_iter().enumerate() {
         lines(&mut levels, &rows, alpha, y, name, color + 5);
     }

@@ -80,7 +80,10 @@ pub(super) fn tables(phases: &BrokenPhases, detail: Detail) -> Vec<Table> {
 /// All lines in the plane of α and β.
 pub(super) fn figure(phases: &BrokenPhases) -> Figure {
     let broken = &phases.broken;
-    let largest = broken.rows.iter().filter_map(|r| r.closing.into_iter().chain(r.poor_until).reduce(f64::max));
+    let largest = broken
+        .rows
+        .iter()
+        .filter_map(|r| r.closing.into_iter().chain(r.poor_until).reduce(f64::max));
     let reach = largest.fold(1.6, f64::max) + 0.45;
     let mut panel = Panel::new("", Axis::linear("α").range(0.3, reach), Axis::log("β"));
     let mut line = |label: &str, color: Color, dash, width, at: Vec<(f64, f64)>| {
@@ -116,7 +119,13 @@ pub(super) fn figure(phases: &BrokenPhases) -> Figure {
     onset.extend(tri.map(|p| (p.alpha, p.beta)));
     line("RSB, continuous onset", palette(0), Dash::Solid, 2.2, onset);
     let above = |alpha: Option<f64>, r: &BrokenPhaseRow| alpha.filter(|_| !is_below(r));
-    line("RSB, discontinuous onset", palette(1), Dash::Solid, 2.2, from(tri, &|r| above(r.condensation, r)));
+    line(
+        "RSB, discontinuous onset",
+        palette(1),
+        Dash::Solid,
+        2.2,
+        from(tri, &|r| above(r.condensation, r)),
+    );
     line("dynamical", palette(3), Dash::Solid, 1.8, from(tri, &|r| above(r.dynamical, r)));
     line("replicon zero (RS)", palette(0), Dash::Dotted, 1.6, from(tri, &|r| above(r.onset, r)));
     let mut closing = from(first, &|r| r.closing);
