@@ -237,7 +237,13 @@ impl<T: Words> OptionValue for T {
     const KIND: Kind = Kind::Word(T::WORDS);
 
     fn read(value: &Value) -> Result<Self, String> {
-        let word = one_of(T::WORDS, value.as_str().unwrap_or_default())?;
+        // A word may be a number, such as 0 or 1.
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Integer(number) => number.to_string(),
+            _ => String::new(),
+        };
+        let word = one_of(T::WORDS, &text)?;
         let index = T::WORDS.iter().position(|other| other.name == word.name).unwrap_or(0);
         Ok(T::VALUES[index])
     }

@@ -13,7 +13,11 @@
 //! | `branches` | `alpha` (an interval), `beta` | [`Branches`](remanent_theory::branches::Branches) |
 //! | `phase-diagram` | `beta` | [`PhaseDiagram`](remanent_theory::phase::PhaseDiagram) |
 //! | `tune` | `alpha`, `beta`, `r0`, `gamma`, `objective` | [`Tuned`](remanent_theory::tune::Tuned) |
+//! | `complexity` | `alpha`, `beta`, `rows` | [`Complexity`] |
 //! | `monte-carlo` | `alpha`, `beta`, `draws`, `outer`, `repeats`, `seed`, `inner`, `settle` | [`MonteCarlo`](monte_carlo::MonteCarlo) |
+//!
+//! All but `tune`, `complexity` and `monte-carlo` take `rsb`, the steps of replica-symmetry breaking. With
+//! one or more the answer is a [`BrokenAnswer`].
 //!
 //! ```
 //! use remanent_lab::theory::{Query, QueryCell};
@@ -30,6 +34,7 @@
 //! ```
 
 mod answer;
+mod broken;
 mod cell;
 pub mod monte_carlo;
 mod options;
@@ -37,10 +42,14 @@ mod query;
 mod report;
 
 pub use answer::{Answer, Constrained, known};
+pub use broken::{
+    BrokenAnswer, BrokenBranches, BrokenChain, BrokenCurve, BrokenPhases, BrokenRow, BrokenTaskRow,
+    Complexity, Landmark,
+};
 pub use cell::QueryCell;
 pub use options::{
-    BranchesOptions, ChainOptions, ConstrainedOptions, PhaseDiagramOptions, Question,
-    SingleOptions, TasksOptions, TuneOptions, Wanted,
+    BranchesOptions, ChainOptions, ComplexityOptions, ConstrainedOptions, PhaseDiagramOptions,
+    Question, Rsb, SingleOptions, TasksOptions, TuneOptions, Wanted,
 };
 pub use query::{Query, QueryError};
 pub use report::TheoryReport;

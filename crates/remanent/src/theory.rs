@@ -7,8 +7,8 @@ use remanent_lab::experiment::{Prepared, Report, Resources, RunOptions};
 use remanent_lab::options::Words;
 use remanent_lab::plan::{self, Plan};
 use remanent_lab::theory::{
-    BranchesOptions, ChainOptions, ConstrainedOptions, PhaseDiagramOptions, Query, Question,
-    SingleOptions, TuneOptions,
+    BranchesOptions, ChainOptions, ComplexityOptions, ConstrainedOptions, PhaseDiagramOptions,
+    Query, Question, SingleOptions, TuneOptions,
 };
 use remanent_store::CHECKPOINT_EVERY;
 use toml::{Table, Value};
@@ -50,8 +50,18 @@ pub enum TheoryCommand {
     #[command(after_help = "Example:\n  remanent theory branches --beta 20 --plot branches.svg")]
     Branches(TheoryQuestion<BranchesOptions>),
     /// Compute spinodals, crossing and replicon lines over beta, and the critical point
-    #[command(after_help = "Example:\n  remanent theory phase-diagram --plot phases.svg")]
+    #[command(
+        after_help = "Examples:\n  remanent theory phase-diagram --plot phases.svg\n  remanent theory phase-diagram --rsb 1 --plot phases.svg"
+    )]
     PhaseDiagram(TheoryQuestion<PhaseDiagramOptions>),
+    /// Count clusters of states: the complexity over the free energy of a cluster
+    ///
+    /// Rows go from the clusters that carry the measure to the lightest ones. Notes state where the
+    /// measure shatters into clusters and from where on few of them carry it.
+    #[command(
+        after_help = "Example:\n  remanent theory complexity --alpha 0.518 --beta 50 --plot complexity.svg"
+    )]
+    Complexity(TheoryQuestion<ComplexityOptions>),
     /// Find the gamma that minimises the errors at the end of a chain
     ///
     /// gamma is the factor of the KL term: how strongly the old tasks are protected. The curve from
@@ -103,6 +113,7 @@ impl TheoryCommand {
             Self::Chain(chain) => chain.run(quiet),
             Self::Branches(question) => question.run(Question::Branches, quiet),
             Self::PhaseDiagram(question) => question.run(Question::PhaseDiagram, quiet),
+            Self::Complexity(question) => question.run(Question::Complexity, quiet),
             Self::Tune(question) => question.run(Question::Tune, quiet),
         }
     }

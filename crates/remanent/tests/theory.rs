@@ -209,6 +209,13 @@ fn bad_input_is_refused_before_anything_is_computed() {
         ("constrained --alpha 2 --q-star 0", "q-star = 0 is out of range"),
         ("constrained --alpha 2,2 --q-star 0.5", "r0 is missing"),
         ("branches --alpha 3:1", "3:1"),
+        ("single --alpha 1 --rsb 3", "one of 0, 1, 2, auto"),
+        ("branches --rsb auto", "branches takes rsb 0, 1 or 2, not auto"),
+        ("phase-diagram --rsb 2", "phase-diagram takes rsb 0 or 1, not 2"),
+        ("chain --alpha 1,1 --r0 0.5 --rsb 2", "a chain takes rsb 0 or 1, not 2"),
+        ("constrained --alpha 1,1 --r0 0.5 --q-star 0.5 --rsb auto", "a chain takes rsb 0 or 1"),
+        ("complexity --beta 20", "alpha is missing"),
+        ("complexity --alpha 1 --rows 1", "rows = 1 is out of range"),
         ("single --alpha 1 --threads 0", "--threads 0 is out of range"),
     ]
     .into_iter()
@@ -251,7 +258,217 @@ fn completions_and_help_are_there() {
         assert!(String::from_utf8_lossy(&output.stdout).contains("remanent"));
     }
     let help = String::from_utf8(remanent(&["theory", "--help"]).stdout).unwrap();
-    for command in ["single", "constrained", "chain", "branches", "phase-diagram", "tune"] {
+    for command in
+        ["single", "constrained", "chain", "branches", "phase-diagram", "complexity", "tune"]
+    {
         assert!(help.contains(command));
     }
+}
+
+/// Values of an independent solver: α, K, q_d, q_1, q_0, r, x, −βf, ε, λ_1, λ_0.
+const BROKEN: [[f64; 11]; 5] = [
+    [
+        0.8,
+        1.0,
+        0.8383180789,
+        0.8058358197,
+        0.7256462558,
+        0.5330464479,
+        0.6654094865,
+        -2.468369246,
+        0.3058932055,
+        0.009717513648,
+        0.01211744957,
+    ],
+    [
+        1.0,
+        1.0,
+        0.8906755178,
+        0.8808218729,
+        0.7545195807,
+        0.6189866133,
+        0.3636531381,
+        -3.169633974,
+        0.2752557668,
+        -0.04414239068,
+        0.03032773022,
+    ],
+    [
+        1.4,
+        1.0,
+        0.9185207281,
+        0.9133560787,
+        0.8279011907,
+        0.7972538542,
+        0.1648364358,
+        -4.651989091,
+        0.1919520805,
+        -0.09934635676,
+        -0.001642394211,
+    ],
+    [
+        1.5,
+        1.0,
+        0.9195802616,
+        0.9145783846,
+        0.8647924237,
+        0.8606120237,
+        0.1450291968,
+        -4.994668399,
+        0.151312414,
+        -0.07470168217,
+        -0.01437017203,
+    ],
+    [
+        1.0,
+        2.0,
+        0.8906758296,
+        0.8788275753,
+        0.7544617243,
+        0.6189854059,
+        0.3633581487,
+        -3.169634513,
+        0.275256446,
+        -0.002742707152,
+        0.03076762674,
+    ],
+];
+
+#[test]
+fn broken_solutions_match_an_independent_solver() {
+    let names = ["q_d", "q_1", "q_0", "r", "x", "minus_beta_f", "eps", "lambda_1", "lambda_0"];
+    for [alpha, steps, expected @ ..] in BROKEN {
+        let (alpha, rsb) = (alpha.to_string(), steps.to_string());
+        let arguments = ["theory", "single", "--alpha", &alpha, "--branch", "poor", "--rsb", &rsb];
+        let row = &json(&arguments)[0];
+        assert_is_solution(row);
+        assert_eq!((&row["rsb"], &row["branch"]), (&(steps as usize).into(), &"poor".into()));
+        for (name, expected) in names.into_iter().zip(expected) {
+            let found = row[name].as_f64().unwrap();
+            let scale = if name.starts_with("lambda") { 1.0 } else { expected.abs() };
+            assert!((found - expected).abs() < 1e-7 * scale, "{alpha} {rsb} {name}: {found}");
+        }
+        assert!(row["complexity"].as_f64().unwrap().abs() < 1e-9);
+    }
+}
+
+#[test]
+fn auto_takes_the_steps_that_are_needed() {
+    let rows = json(&["theory", "single", "--alpha", "0.5,0.8,1,1.6", "--rsb", "auto"]);
+    let taken: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["rsb"].as_u64()).collect();
+    assert_eq!(taken, [Some(0), Some(1), Some(2), Some(0)]);
+    assert!(rows[0]["q_1"].is_null() && rows[2]["q_2"].is_number() && rows[3]["branch"] == "good");
+    // Clusters at a distance, although the replicon is positive.
+    let rows = json(&["theory", "single", "--alpha", "0.525", "--beta", "50", "--rsb", "auto"]);
+    assert_eq!(rows[0]["rsb"], 1);
+}
+
+#[test]
+fn a_negative_replicon_points_to_broken_symmetry() {
+    let output = remanent(&["theory", "single", "--alpha", "0.5,1"]);
+    let note = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && note.contains("1 of 2 rows") && note.contains("--rsb auto"));
+    let output = remanent(&["theory", "single", "--alpha", "0.5"]);
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("rsb"));
+}
+
+#[test]
+fn a_broken_solution_that_does_not_exist_is_a_row_and_exits_with_1() {
+    let output = remanent(&[
+        "theory",
+        "single",
+        "--alpha",
+        "0.5,1,1.54",
+        "--branch",
+        "poor",
+        "--rsb",
+        "1",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(rows[1]["termination"], "converged");
+    for row in [&rows[0], &rows[2]] {
+        assert_eq!(row["termination"], "no_solution");
+        assert!(row["q_1"].is_null() && row["eps"].is_null());
+    }
+}
+
+#[test]
+fn broken_branches_have_landmarks() {
+    let result = json(&["theory", "branches", "--rsb", "1"]);
+    assert!((result["crossing"]["alpha"].as_f64().unwrap() - 1.650_219_85).abs() < 1e-6);
+    let broken = &result["broken"];
+    assert!(broken["rows"].as_array().unwrap().len() > 20);
+    let at = |name: &str| {
+        let all = broken["landmarks"].as_array().unwrap();
+        all.iter().find(|l| l["name"] == name).unwrap()["alpha"].as_f64().unwrap()
+    };
+    for (name, alpha) in [
+        ("onset", 0.728_926_046_1),
+        ("fold", 1.531_516_694),
+        ("crossing", 1.517_981_97),
+        ("lambda_1 zero", 0.879_870_887_5),
+        ("lambda_0 zero", 1.387_739_08),
+    ] {
+        assert!((at(name) - alpha).abs() < 1e-6, "{name}: {}", at(name));
+    }
+}
+
+#[test]
+fn broken_phases_have_lines_and_special_points() {
+    let diagram = json(&["theory", "phase-diagram", "--rsb", "1", "--beta", "20,50"]);
+    let rows = diagram["rows"].as_array().unwrap();
+    assert!((rows[0]["crossing"].as_f64().unwrap() - 1.517_981_97).abs() < 1e-6);
+    assert!((rows[1]["poor_until"].as_f64().unwrap() - 1.497_599_128).abs() < 1e-6);
+    assert!(rows[1]["dynamical"].as_f64() < rows[1]["condensation"].as_f64());
+    assert!((diagram["discontinuous_onset"]["beta"].as_f64().unwrap() - 24.860_91).abs() < 1e-4);
+    assert!(diagram["first_breaking"].is_null() && diagram["symmetric"]["rows"].is_array());
+}
+
+#[test]
+fn a_chain_may_break_in_every_task() {
+    let chain = json(&[
+        "theory", "chain", "--alpha", "1,1", "--r0", "0.5", "--gamma", "0.02", "--rsb", "1",
+    ]);
+    let tasks = chain["tasks"].as_array().unwrap();
+    assert_eq!((tasks.len(), &tasks[0]["rsb"]), (2, &1.into()));
+    assert!((tasks[0]["eps"].as_f64().unwrap() - 0.275_255_766_8).abs() < 1e-7);
+    assert_eq!(tasks[1]["eps_by_task"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn the_self_overlap_of_a_broken_solution_can_be_held() {
+    let rows = json(&[
+        "theory",
+        "constrained",
+        "--alpha",
+        "1",
+        "--q-star",
+        "0.8906755178",
+        "--branch",
+        "poor",
+        "--rsb",
+        "1",
+    ]);
+    assert!((rows[0]["eps"].as_f64().unwrap() - 0.275_255_766_8).abs() < 1e-6);
+}
+
+#[test]
+fn complexity_falls_with_the_weight_of_clusters() {
+    let found = json(&["theory", "complexity", "--alpha", "0.518", "--beta", "50", "--rows", "10"]);
+    let rows = found["rows"].as_array().unwrap();
+    assert!(rows.len() > 3 && rows[0]["x"] == 1.0);
+    let column =
+        |name: &str| -> Vec<f64> { rows.iter().map(|r| r[name].as_f64().unwrap()).collect() };
+    let (s, sigma) = (column("cluster_minus_beta_f"), column("complexity"));
+    assert!(sigma[0] > 0.0 && sigma.is_sorted() && s.is_sorted_by(|a, b| a > b));
+    assert!(
+        found["dynamical"].as_f64().unwrap() < 0.518
+            && found["condensation"].as_f64().unwrap() > 0.518
+    );
+    let output = remanent(&["theory", "complexity", "--alpha", "0.3", "--beta", "20"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("there are no clusters"));
 }

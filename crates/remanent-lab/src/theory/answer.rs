@@ -7,6 +7,7 @@ use remanent_theory::solution::Solution;
 use remanent_theory::tune::Tuned;
 use serde::{Deserialize, Serialize};
 
+use super::broken::BrokenAnswer;
 use super::monte_carlo::MonteCarlo;
 
 /// A number of a result, if it exists and is finite.
@@ -40,6 +41,8 @@ pub enum Answer {
     PhaseDiagram(PhaseDiagram),
     /// The best γ.
     Tune(Tuned),
+    /// Any of these with broken replica symmetry.
+    Broken(BrokenAnswer),
     /// The published estimator against the exact values.
     MonteCarlo(MonteCarlo),
 }
@@ -73,6 +76,11 @@ impl Answer {
     /// The γ of `ask = "tune"`.
     pub fn as_tune(&self) -> Option<&Tuned> {
         if let Self::Tune(tuned) = self { Some(tuned) } else { None }
+    }
+
+    /// The answer of a question with `rsb`, and of `ask = "complexity"`.
+    pub fn as_broken(&self) -> Option<&BrokenAnswer> {
+        if let Self::Broken(answer) = self { Some(answer) } else { None }
     }
 
     /// The study of `ask = "monte-carlo"`.

@@ -37,6 +37,7 @@ impl Cell for QueryCell<'_> {
             Ask::Constrained { beta, q_star, .. } => beta.len() * q_star.len(),
             Ask::Chain { axes, .. } => axes.iter().map(|a| a.values.len()).product(),
             Ask::Branches { .. } | Ask::Tune { .. } => 1,
+            Ask::Broken(ask) => ask.work(),
             Ask::MonteCarlo(study) => return study.work(),
         };
         count as u64
@@ -84,17 +85,18 @@ impl Cell for QueryCell<'_> {
                 context.advance(1);
                 Answer::Tune(tuned)
             }
+            Ask::Broken(ask) => Answer::Broken(ask.run(context)?),
             Ask::MonteCarlo(study) => Answer::MonteCarlo(study.run(context)?),
         })
     }
 }
 
 /// Points between two looks at the clock.
-const PIECE: usize = 64;
+pub(super) const PIECE: usize = 64;
 
 /// Solves the points of a list in parallel, a piece at a time, and saves a checkpoint after a piece when
 /// one is due.
-fn piecewise<P: Sync, T>(
+pub(super) fn piecewise<P: Sync, T>(
     context: &mut Context<'_>,
     points: &[P],
     piece: usize,

@@ -23,8 +23,35 @@ pub enum Question {
     PhaseDiagram,
     /// The best γ.
     Tune,
+    /// The complexity of clusters.
+    Complexity,
     /// The published estimator.
     MonteCarlo,
+}
+
+/// How many steps of replica-symmetry breaking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rsb {
+    /// Replica symmetry.
+    Zero,
+    /// One step.
+    One,
+    /// Two steps.
+    Two,
+    /// As many as are needed.
+    Auto,
+}
+
+impl Rsb {
+    /// The number of steps; none if it is to be found.
+    pub fn steps(self) -> Option<usize> {
+        match self {
+            Self::Zero => Some(0),
+            Self::One => Some(1),
+            Self::Two => Some(2),
+            Self::Auto => None,
+        }
+    }
 }
 
 /// Which solutions of one task.
@@ -57,7 +84,16 @@ words! {
         "branches" => Branches, "the curve of solutions with its folds";
         "phase-diagram" => PhaseDiagram, "spinodals, crossing and replicon lines over beta";
         "tune" => Tune, "the best gamma";
+        "complexity" => Complexity, "the complexity of clusters over their free energy";
         "monte-carlo" => MonteCarlo, "the published estimator against exact values";
+    }
+}
+words! {
+    Rsb {
+        "0" => Zero, "replica symmetry";
+        "1" => One, "one step";
+        "2" => Two, "two steps";
+        "auto" => Auto, "the smallest number, at most 2, that is stable";
     }
 }
 words! {
@@ -86,6 +122,9 @@ options! {
             beta: Vec<f64> = vec![20.0],
             /// Which solutions
             branch: Wanted = Wanted::Stable,
+            /// Steps of replica-symmetry breaking: exactly so many on the poor branch, at most so many with
+            /// --branch stable; the good branch is always symmetric
+            rsb: Rsb = Rsb::Zero,
             /// Prior of the weights
             prior: Prior = Prior::None,
         }
@@ -121,6 +160,8 @@ options! {
             /// Factor of the KL term to the previous task: one value, or one per step (chains only)
             /// [default: 1]
             gamma: Option<Vec<f64>> = None,
+            /// Steps of replica-symmetry breaking, for one task; a chain takes 0 or 1
+            rsb: Rsb = Rsb::Zero,
         }
     }
 }
@@ -134,6 +175,8 @@ options! {
             gamma: Vec<f64> = vec![1.0],
             /// Hold the self-overlap of each task at this value
             q_star: Option<Vec<f64>> = None,
+            /// Steps of replica-symmetry breaking in each task, 0 or 1: at most so many
+            rsb: Rsb = Rsb::Zero,
         }
     }
 }
@@ -146,6 +189,9 @@ options! {
             beta: Vec<f64> = vec![20.0],
             /// Range of alpha that is reported
             alpha: Interval = Interval { low: 0.05, high: 3.0 },
+            /// Steps of replica-symmetry breaking, 0, 1 or 2: the broken curve is shown beside the symmetric
+            /// one
+            rsb: Rsb = Rsb::Zero,
             /// Prior of the weights
             prior: Prior = Prior::None,
         }
@@ -156,8 +202,26 @@ options! {
     /// Options of `theory phase-diagram`.
     pub struct PhaseDiagramOptions {
         "Question" {
-            /// Inverse temperatures [default: 6:45:1]
+            /// Inverse temperatures [default: 6:45:1, and with --rsb 1 40 values from 5 to 200]
             beta: Option<Vec<f64>> = None,
+            /// Steps of replica-symmetry breaking, 0 or 1
+            rsb: Rsb = Rsb::Zero,
+            /// Prior of the weights
+            prior: Prior = Prior::None,
+        }
+    }
+}
+
+options! {
+    /// Options of `theory complexity`.
+    pub struct ComplexityOptions {
+        "Question" {
+            /// Patterns per weight
+            alpha: Option<f64> = None,
+            /// Inverse temperature
+            beta: f64 = 20.0,
+            /// Number of rows, from 2 to 1000
+            rows: usize = 40,
             /// Prior of the weights
             prior: Prior = Prior::None,
         }
@@ -197,6 +261,7 @@ impl Question {
             Self::Branches => BranchesOptions::list(),
             Self::PhaseDiagram => PhaseDiagramOptions::list(),
             Self::Tune => TuneOptions::list(),
+            Self::Complexity => ComplexityOptions::list(),
             Self::MonteCarlo => MonteCarloOptions::list(),
         }
     }

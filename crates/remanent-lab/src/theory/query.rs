@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use toml::{Table, Value as Setting};
 
+use super::broken::BrokenAsk;
 use super::monte_carlo::Study;
 use super::options::{
-    BranchesOptions, ChainOptions, ConstrainedOptions, PhaseDiagramOptions, Question,
-    QuestionOptions, SingleOptions, TasksOptions, TuneOptions,
+    BranchesOptions, ChainOptions, ComplexityOptions, ConstrainedOptions, PhaseDiagramOptions,
+    Question, QuestionOptions, Rsb, SingleOptions, TasksOptions, TuneOptions,
 };
 use crate::config::{ConfigError, check_keys};
 use crate::lists::{self, TooManyCases};
@@ -26,6 +27,13 @@ use crate::values::{self, ValueError};
 const REVISION: u32 = 3;
 /// The same for studies by Monte Carlo.
 const MONTE_CARLO_REVISION: u32 = 2;
+
+/// The inverse temperatures of a phase diagram with broken symmetry: denser where lines begin.
+const BROKEN_BETAS: [f64; 40] = [
+    5.0, 8.0, 10.0, 11.0, 11.65, 11.75, 12.0, 12.5, 13.0, 13.5, 14.0, 15.0, 16.0, 16.5, 17.0, 17.5,
+    18.0, 19.0, 20.0, 21.0, 22.0, 23.0, 24.0, 25.0, 26.0, 28.0, 30.0, 32.0, 35.0, 38.0, 42.0, 46.0,
+    50.0, 60.0, 70.0, 80.0, 100.0, 120.0, 150.0, 200.0,
+];
 
 /// The longest chain: the errors on every task after every task are kept.
 const MOST_TASKS: usize = 100;
@@ -70,6 +78,7 @@ pub(super) enum Ask {
     Branches { beta: f64, low: f64, high: f64, prior: Prior },
     PhaseDiagram { beta: Vec<f64>, prior: Prior },
     Tune { parameters: ChainParameters, gamma: Vec<f64>, objective: Objective },
+    Broken(BrokenAsk),
     MonteCarlo(Study),
 }
 
@@ -94,6 +103,7 @@ impl Query {
             Question::Branches => branches(BranchesOptions::read(table)?)?,
             Question::PhaseDiagram => phase_diagram(PhaseDiagramOptions::read(table)?)?,
             Question::Tune => tune(TuneOptions::read(table)?)?,
+            Question::Complexity => complexity(ComplexityOptions::read(table)?)?,
             Question::MonteCarlo => Ask::MonteCarlo(Study::from_table(table)?),
         }))
     }
@@ -141,6 +151,7 @@ impl Query {
                 value["objective"] = json!(objective);
                 value
             }
+            Ask::Broken(ask) => ask.to_json(),
             Ask::MonteCarlo(study) => study.to_json(),
         };
         let revision = match self.0 {
@@ -152,7 +163,7 @@ impl Query {
     }
 }
 
-fn chain_json(parameters: &ChainParameters, ask: &str) -> Value {
+pub(super) fn chain_json(parameters: &ChainParameters, ask: &str) -> Value {
     let branch: Vec<_> = parameters.choice.iter().map(|choice| choice.word()).collect();
     json!({
         "ask": ask,
@@ -168,7 +179,11 @@ fn single(options: SingleOptions) -> Result<Ask, QueryError> {
     let alpha = every(options.alpha.ok_or(NO_ALPHA)?, check_alpha)?;
     let beta = every(options.beta, check_beta)?;
     points(&[("alpha", alpha.len()), ("beta", beta.len())])?;
-    Ok(Ask::Single { alpha, beta, prior: options.prior, choice: options.branch.choice() })
+    let (prior, choice) = (options.prior, options.branch.choice());
+    Ok(match options.rsb {
+        Rsb::Zero => Ask::Single { alpha, beta, prior, choice },
+        rsb => Ask::Broken(BrokenAsk::Single { alpha, beta, prior, choice, rsb }),
+    })
 }
 
 /// Refuses more points than one command computes.
@@ -192,21 +207,40 @@ fn constrained(options: ConstrainedOptions) -> Result<Ask, QueryError> {
             let text = "r0 and gamma belong to a chain: give two or more values of alpha";
             return Err(QueryError::Other(text.into()));
         }
-        return Ok(Ask::Constrained {
-            alpha: check_alpha(alpha)?,
-            beta: every(tasks.beta, check_beta)?,
-            q_star: every(q_star, check_q_star)?,
-            prior: tasks.prior,
-            choice,
+        let alpha = check_alpha(alpha)?;
+        let beta = every(tasks.beta, check_beta)?;
+        let q_star = every(q_star, check_q_star)?;
+        let prior = tasks.prior;
+        return Ok(match options.rsb {
+            Rsb::Zero => Ask::Constrained { alpha, beta, q_star, prior, choice },
+            rsb => Ask::Broken(BrokenAsk::Constrained { alpha, beta, q_star, prior, choice, rsb }),
         });
     }
+    let steps = most_steps("a chain", options.rsb, 1)?;
     let gamma = options.gamma.unwrap_or(vec![1.0]);
     let parameters = ChainParameters { gamma, q_star, ..chain_parameters(tasks)? };
     cases(&parameters, &[])?;
-    Ok(Ask::Chain { parameters, axes: Vec::new() })
+    Ok(chain_ask(parameters, Vec::new(), steps))
+}
+
+/// A chain with at most `steps` steps in each task.
+fn chain_ask(parameters: ChainParameters, axes: Vec<ScanAxis>, steps: usize) -> Ask {
+    match steps {
+        0 => Ask::Chain { parameters, axes },
+        _ => Ask::Broken(BrokenAsk::Chain { parameters, axes }),
+    }
+}
+
+/// The steps of a question that takes a fixed number of them.
+fn most_steps(question: &str, rsb: Rsb, most: usize) -> Result<usize, QueryError> {
+    rsb.steps().filter(|steps| *steps <= most).ok_or_else(|| {
+        let allowed = if most == 1 { "0 or 1" } else { "0, 1 or 2" };
+        QueryError::Other(format!("{question} takes rsb {allowed}, not {}", rsb.word()))
+    })
 }
 
 fn chain(options: ChainOptions, scan: Option<&Setting>) -> Result<Ask, QueryError> {
+    let steps = most_steps("a chain", options.rsb, 1)?;
     let parameters = ChainParameters {
         gamma: options.gamma,
         q_star: options.q_star.unwrap_or_default(),
@@ -216,7 +250,7 @@ fn chain(options: ChainOptions, scan: Option<&Setting>) -> Result<Ask, QueryErro
     let sizes: Vec<_> = axes.iter().map(|axis| (axis.name.as_str(), axis.values.len())).collect();
     points(&sizes)?;
     cases(&parameters, &axes)?;
-    Ok(Ask::Chain { parameters, axes })
+    Ok(chain_ask(parameters, axes, steps))
 }
 
 /// The axes of a scan: a table, or a list of pairs if their order matters. `"alpha.2"` is the α of the
@@ -265,19 +299,42 @@ fn branches(options: BranchesOptions) -> Result<Ask, QueryError> {
         let text = "branches takes one beta; phase-diagram takes many";
         return Err(QueryError::Other(text.into()));
     };
-    Ok(Ask::Branches {
-        beta: check_beta(beta)?,
-        low: check_alpha(options.alpha.low)?,
-        high: check_alpha(options.alpha.high)?,
-        prior: options.prior,
+    let beta = check_beta(beta)?;
+    let (low, high) = (check_alpha(options.alpha.low)?, check_alpha(options.alpha.high)?);
+    let prior = options.prior;
+    Ok(match most_steps("branches", options.rsb, 2)? {
+        0 => Ask::Branches { beta, low, high, prior },
+        steps => Ask::Broken(BrokenAsk::Branches { beta, low, high, prior, steps }),
     })
 }
 
 fn phase_diagram(options: PhaseDiagramOptions) -> Result<Ask, QueryError> {
-    let usual = || (6..=45).map(f64::from).collect();
+    let steps = most_steps("phase-diagram", options.rsb, 1)?;
+    let usual = || match steps {
+        0 => (6..=45).map(f64::from).collect(),
+        _ => BROKEN_BETAS.to_vec(),
+    };
     let mut beta = every(options.beta.unwrap_or_else(usual), check_beta)?;
     beta.sort_by(f64::total_cmp);
-    Ok(Ask::PhaseDiagram { beta, prior: options.prior })
+    let prior = options.prior;
+    Ok(match steps {
+        0 => Ask::PhaseDiagram { beta, prior },
+        _ => Ask::Broken(BrokenAsk::PhaseDiagram { beta, prior }),
+    })
+}
+
+fn complexity(options: ComplexityOptions) -> Result<Ask, QueryError> {
+    if !(2..=1000).contains(&options.rows) {
+        let text =
+            format!("rows = {} is out of range: it must be between 2 and 1000", options.rows);
+        return Err(QueryError::Other(text));
+    }
+    Ok(Ask::Broken(BrokenAsk::Complexity {
+        alpha: check_alpha(options.alpha.ok_or(NO_ALPHA)?)?,
+        beta: check_beta(options.beta)?,
+        rows: options.rows,
+        prior: options.prior,
+    }))
 }
 
 fn tune(options: TuneOptions) -> Result<Ask, QueryError> {

@@ -1,6 +1,8 @@
 //! What is shown of an answer: tables, a figure, and remarks.
 
 mod branches;
+mod broken;
+mod broken_phases;
 mod chain;
 mod constrained;
 mod figures;
@@ -86,7 +88,7 @@ impl Conclusion {
 impl TheoryReport {
     fn conclusion(&self) -> Conclusion {
         match (&self.query.0, &self.answer) {
-            (_, Answer::Single(rows)) => tables::conclusion(rows, rows.len()),
+            (_, Answer::Single(rows)) => single::conclusion(rows),
             (_, Answer::Constrained(rows)) => {
                 tables::conclusion(rows.iter().map(|row| &row.solution), rows.len())
             }
@@ -98,6 +100,7 @@ impl TheoryReport {
             }
             (_, Answer::PhaseDiagram(diagram)) => phase_diagram::conclusion(diagram),
             (_, Answer::Tune(tuned)) => tune::conclusion(tuned),
+            (Ask::Broken(ask), Answer::Broken(answer)) => broken::conclusion(ask, answer),
             _ => Conclusion::default(),
         }
     }
@@ -117,6 +120,9 @@ impl Report for TheoryReport {
             Answer::Branches(found) => json!(found),
             Answer::PhaseDiagram(diagram) => json!(diagram),
             Answer::Tune(tuned) => json!(tuned),
+            Answer::Broken(answer) => {
+                broken::json(answer, matches!(&self.query.0, Ask::Broken(ask) if ask.is_scanned()))
+            }
             Answer::MonteCarlo(study) => json!(study),
         }
     }
@@ -135,6 +141,7 @@ impl Report for TheoryReport {
             (Ask::Tune { parameters, .. }, Answer::Tune(tuned)) => {
                 tune::tables(tuned, parameters.alpha.len(), detail)
             }
+            (Ask::Broken(ask), Answer::Broken(answer)) => broken::tables(ask, answer, detail),
             _ => Vec::new(),
         }
     }
@@ -153,6 +160,7 @@ impl Report for TheoryReport {
             (Ask::Tune { parameters, .. }, Answer::Tune(tuned)) => {
                 tune::figure(tuned, parameters.alpha.len())
             }
+            (Ask::Broken(ask), Answer::Broken(answer)) => broken::figure(ask, answer),
             _ => Figure::default(),
         }
     }

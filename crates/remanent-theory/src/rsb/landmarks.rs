@@ -59,7 +59,11 @@ impl BrokenTask<'_> {
         each!(self.trace(steps)?, trace => trace
             .all_folds()
             .iter()
-            .map(|fold| RsbSolution { is_saddle: false, ..report(trace, &fold.point) })
+            .map(|fold| RsbSolution {
+                is_saddle: false,
+                branch: Branch::Poor,
+                ..report(trace, &fold.point)
+            })
             .filter(RsbSolution::is_physical)
             .max_by(|a, b| a.alpha.total_cmp(&b.alpha)))
     }

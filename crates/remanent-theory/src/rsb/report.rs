@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::equations::{System, Turn, d_phi_d_x, phi, residual_of, stabilities};
 use super::state::State;
+use crate::curve::Branch;
 use crate::number;
 use crate::resolution::Resolution;
 use crate::solution::{Solution, Termination, generalisation_error};
@@ -20,6 +21,9 @@ pub struct RsbSolution {
     pub beta: f64,
     /// K, the number of steps; 0 is replica symmetry.
     pub steps: usize,
+    /// The branch it lies on; a broken solution is on the poor one, or on the middle one behind
+    /// the fold.
+    pub branch: Branch,
     /// Whether α falls along the curve here, read from the onset: behind the fold.
     pub is_saddle: bool,
     /// Self-overlap q_d.
@@ -96,6 +100,7 @@ impl RsbSolution {
             alpha,
             beta,
             steps,
+            branch: Branch::Poor,
             is_saddle: false,
             q_d: nan,
             q: vec![],
@@ -130,6 +135,7 @@ impl RsbSolution {
             return Self::none(s.alpha, s.beta, 0, s.termination);
         }
         Self {
+            branch: s.branch,
             is_saddle,
             q_d: s.q_d,
             q: vec![s.q_0],
@@ -223,6 +229,7 @@ pub(super) fn finish<const M: usize>(
         alpha: state.alpha,
         beta: system.beta,
         steps,
+        branch: if is_saddle { Branch::Middle } else { Branch::Poor },
         is_saddle,
         q_d: 1.0 - o.one_minus_q_d,
         q: o.q(),

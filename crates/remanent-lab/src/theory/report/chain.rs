@@ -9,7 +9,7 @@ use super::{Conclusion, tables as rows};
 use crate::experiment::Detail;
 
 /// The name of a scanned parameter in a column: `alpha2` for `alpha.2`, `r0_1` for `r0.1`.
-fn column(name: &str) -> String {
+pub(super) fn column(name: &str) -> String {
     name.replace('.', if name.starts_with("r0") { "_" } else { "" })
 }
 
@@ -136,7 +136,7 @@ fn map_figure(points: &[ScanPoint], x: &ScanAxis, y: &ScanAxis, tasks: usize) ->
 }
 
 /// A scanned name as it is written in formulas.
-fn symbol(name: &str) -> String {
+pub(super) fn symbol(name: &str) -> String {
     for (word, letter) in [("alpha", "α"), ("beta", "β"), ("gamma", "γ")] {
         if let Some(index) = name.strip_prefix(word) {
             let index = index.trim_start_matches(['.', '_']);

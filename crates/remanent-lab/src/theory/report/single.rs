@@ -1,9 +1,23 @@
-//! The figure of `theory single`.
+//! What is shown of `theory single`.
 
 use remanent_plot::{Axis, Figure, HorizontalLine, Panel};
 use remanent_theory::solution::Solution;
 
 use super::figures::{branch_order, by_branch};
+use super::{Conclusion, tables};
+
+pub(super) fn conclusion(rows: &[Solution]) -> Conclusion {
+    let mut conclusion = tables::conclusion(rows, rows.len());
+    let unstable = rows.iter().filter(|row| row.replicon < 0.0).count();
+    if unstable > 0 {
+        conclusion.note(format!(
+            "replica symmetry is broken in {unstable} of {} rows (replicon < 0); \
+             --rsb auto takes the steps of breaking that they need",
+            rows.len()
+        ));
+    }
+    conclusion
+}
 
 /// Order parameters, error, free energy and replicon over α, or over β if α has one value.
 pub(super) fn figure(rows: &[Solution], alpha: &[f64], beta: &[f64]) -> Figure {

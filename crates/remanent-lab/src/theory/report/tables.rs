@@ -8,9 +8,9 @@ use super::Conclusion;
 use crate::experiment::Detail;
 
 /// A column: its name and what it holds.
-type Column = (&'static str, fn(&Solution) -> Cell);
+pub(super) type Column = (&'static str, fn(&Solution) -> Cell);
 
-const ALL: [Column; 21] = [
+pub(super) const ALL: [Column; 21] = [
     ("alpha", |s| Cell::Number(s.alpha)),
     ("beta", |s| Cell::Number(s.beta)),
     ("branch", |s| Cell::Text(s.branch.to_string())),

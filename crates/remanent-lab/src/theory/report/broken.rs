@@ -1,0 +1,423 @@
+//! What is shown of answers with broken replica symmetry.
+
+use remanent_plot::{
+    Axis, Cell, Color, Curve, Dash, Figure, HorizontalLine, Panel, Table, VerticalLine,
+};
+use remanent_theory::curve::Branch;
+use remanent_theory::rsb::MOST_STEPS;
+use serde_json::{Map, Value, json};
+
+use super::{Conclusion, branches, broken_phases, chain, tables as rows};
+use crate::experiment::Detail;
+use crate::theory::broken::BrokenAsk;
+use crate::theory::options::Rsb;
+use crate::theory::{BrokenAnswer, BrokenBranches, BrokenChain, BrokenRow, Complexity};
+
+/// A column that a [`BrokenRow`] has besides those of a solution.
+type Column = (&'static str, fn(&BrokenRow) -> Cell);
+
+const NEW: [Column; 11] = [
+    ("rsb", |row| Cell::Integer(row.rsb as i64)),
+    ("q_1", |row| number(row.q_1)),
+    ("q_2", |row| number(row.q_2)),
+    ("x", |row| number(row.x)),
+    ("x_2", |row| number(row.x_2)),
+    ("complexity", |row| number(row.complexity)),
+    ("cluster_minus_beta_f", |row| number(row.cluster_minus_beta_f)),
+    ("lambda_0", |row| number(row.lambda_0)),
+    ("lambda_1", |row| number(row.lambda_1)),
+    ("lambda_2", |row| number(row.lambda_2)),
+    ("is_stable", |row| Cell::Text(row.is_stable.to_string())),
+];
+
+fn number(value: Option<f64>) -> Cell {
+    value.map_or(Cell::Missing, Cell::Number)
+}
+
+fn or_nan(value: Option<f64>) -> f64 {
+    value.unwrap_or(f64::NAN)
+}
+
+/// What fits on a terminal; columns of a second step where some row has one.
+const SHORT: [&str; 18] = [
+    "alpha",
+    "beta",
+    "branch",
+    "rsb",
+    "q_d",
+    "q_2",
+    "q_1",
+    "q_0",
+    "r",
+    "x",
+    "x_2",
+    "eps",
+    "minus_beta_f",
+    "lambda_0",
+    "lambda_1",
+    "lambda_2",
+    "is_stable",
+    "termination",
+];
+const CLUSTERS: [&str; 9] =
+    ["x", "cluster_minus_beta_f", "complexity", "q_d", "q_1", "q_0", "r", "eps", "lambda_1"];
+
+/// The cell of a row under a name.
+fn cell(row: &BrokenRow, name: &str) -> Cell {
+    let old = rows::ALL.iter().find(|c| c.0 == name).map(|c| (c.1)(&row.solution));
+    let new = || NEW.iter().find(|c| c.0 == name).map(|c| (c.1)(row));
+    old.or_else(new).unwrap_or(Cell::Missing)
+}
+
+/// The names of the columns of these rows.
+fn names(rows_of: &[&BrokenRow], detail: Detail, short: &[&'static str]) -> Vec<&'static str> {
+    let two = rows_of.iter().any(|row| row.rsb > 1);
+    match detail {
+        Detail::Full => rows::ALL.iter().map(|c| c.0).chain(NEW.iter().map(|c| c.0)).collect(),
+        Detail::Short => {
+            let shown = |name: &&&str| two || !name.ends_with("_2");
+            short.iter().filter(shown).copied().collect()
+        }
+    }
+}
+
+fn table(rows_of: &[&BrokenRow], detail: Detail, short: &[&'static str]) -> Table {
+    let names = names(rows_of, detail, short);
+    let mut table = Table::new(names.iter().copied());
+    for row in rows_of {
+        table.push(names.iter().map(|name| cell(row, name)).collect());
+    }
+    table
+}
+
+pub(super) fn conclusion(ask: &BrokenAsk, answer: &BrokenAnswer) -> Conclusion {
+    match answer {
+        BrokenAnswer::Single(found) => {
+            let mut conclusion = rows::conclusion(found.iter().map(|r| &r.solution), found.len());
+            let is_auto = matches!(
+                ask,
+                BrokenAsk::Single { rsb: Rsb::Auto, .. }
+                    | BrokenAsk::Constrained { rsb: Rsb::Auto, .. }
+            );
+            let most = |row: &&BrokenRow| row.rsb == MOST_STEPS && !row.is_stable;
+            let unstable = found.iter().filter(most).count();
+            if is_auto && unstable > 0 {
+                conclusion.note(format!(
+                    "{unstable} of {} rows are not stable with {MOST_STEPS} steps, the most that auto \
+                     takes: see is_stable",
+                    found.len()
+                ));
+            }
+            conclusion
+        }
+        BrokenAnswer::Chain(points) => {
+            let tasks = if let BrokenAsk::Chain { parameters, .. } = ask {
+                parameters.alpha.len()
+            } else {
+                0
+            };
+            let all = points.iter().flat_map(|p| p.tasks.iter().map(|t| &t.row.solution));
+            rows::conclusion(all, points.len() * tasks)
+        }
+        BrokenAnswer::Branches(found) => {
+            let mut conclusion = Conclusion::default();
+            if found.broken.rows.is_empty() {
+                let steps = found.broken.rsb;
+                conclusion
+                    .missing(format!("no solution with {steps} steps in the given range of alpha"));
+            }
+            conclusion
+        }
+        BrokenAnswer::PhaseDiagram(phases) => broken_phases::conclusion(phases),
+        BrokenAnswer::Complexity(found) => complexity_conclusion(found),
+    }
+}
+
+fn complexity_conclusion(found: &Complexity) -> Conclusion {
+    let mut conclusion = Conclusion::default();
+    match (found.dynamical, found.condensation) {
+        (Some(born), Some(condense)) if condense - born > 1e-9 => conclusion.note(format!(
+            "at beta = {} the measure shatters into clusters at alpha = {born:.5}; few of them carry it \
+             from alpha = {condense:.5} on",
+            found.beta
+        )),
+        (Some(born), _) => conclusion.note(format!(
+            "at beta = {} clusters appear continuously at alpha = {born:.5} and few of them carry the \
+             measure at once",
+            found.beta
+        )),
+        _ => conclusion.note(format!("at beta = {} replica symmetry never breaks", found.beta)),
+    }
+    if found.rows.is_empty() {
+        let (alpha, beta) = (found.alpha, found.beta);
+        conclusion.missing(format!("there are no clusters at alpha = {alpha}, beta = {beta}"));
+    }
+    if let Some(first) = split(found) {
+        conclusion.note(format!(
+            "lambda_1 changes sign at -beta f = {:.6} of a cluster (x = {:.4}): clusters with negative \
+             lambda_1 are not whole",
+            or_nan(first.cluster_minus_beta_f),
+            or_nan(first.x)
+        ));
+    }
+    conclusion
+}
+
+/// The first row whose clusters are stable or unstable unlike those before.
+fn split(found: &Complexity) -> Option<&BrokenRow> {
+    let sign = |row: &BrokenRow| or_nan(row.lambda_1) < 0.0;
+    found.rows.windows(2).find(|w| sign(&w[0]) != sign(&w[1])).map(|w| &w[1])
+}
+
+pub(super) fn json(answer: &BrokenAnswer, is_scanned: bool) -> Value {
+    match answer {
+        BrokenAnswer::Single(rows) => json!(rows),
+        BrokenAnswer::Chain(points) => match &points[..] {
+            [point] if !is_scanned => json!({"tasks": point.tasks}),
+            _ => points.iter().map(point_json).collect(),
+        },
+        BrokenAnswer::Branches(found) => json!(found),
+        BrokenAnswer::PhaseDiagram(phases) => json!(phases),
+        BrokenAnswer::Complexity(found) => json!(found),
+    }
+}
+
+fn point_json(point: &BrokenChain) -> Value {
+    let mut value = Map::new();
+    for (name, at) in &point.at {
+        value.insert(chain::column(name), json!(at));
+    }
+    value.insert("tasks".into(), json!(point.tasks));
+    value.into()
+}
+
+pub(super) fn tables(ask: &BrokenAsk, answer: &BrokenAnswer, detail: Detail) -> Vec<Table> {
+    match answer {
+        BrokenAnswer::Single(rows) => vec![table(&rows.iter().collect::<Vec<_>>(), detail, &SHORT)],
+        BrokenAnswer::Chain(points) => vec![chain_table(ask, points, detail)],
+        BrokenAnswer::Branches(found) => branches_tables(found, detail),
+        BrokenAnswer::PhaseDiagram(phases) => broken_phases::tables(phases, detail),
+        BrokenAnswer::Complexity(found) => {
+            vec![table(&found.rows.iter().collect::<Vec<_>>(), detail, &CLUSTERS)]
+        }
+    }
+}
+
+fn chain_table(ask: &BrokenAsk, points: &[BrokenChain], detail: Detail) -> Table {
+    let BrokenAsk::Chain { parameters, axes } = ask else { return Table::new([""; 0]) };
+    let tasks = parameters.alpha.len();
+    let all: Vec<&BrokenRow> = points.iter().flat_map(|p| p.tasks.iter().map(|t| &t.row)).collect();
+    let shown = names(&all, detail, &SHORT);
+    // The own error is among the errors.
+    let shown: Vec<&str> = shown.into_iter().filter(|name| *name != "eps").collect();
+    let leading: Vec<String> = axes.iter().map(|a| chain::column(&a.name)).collect();
+    let leads = |name: &&String| !shown.contains(&name.as_str());
+    let mut table = Table::new(
+        leading
+            .iter()
+            .filter(leads)
+            .cloned()
+            .chain(["task".to_owned()])
+            .chain(shown.iter().map(|name| (*name).to_owned()))
+            .chain((1..=tasks).map(|k| format!("eps_{k}"))),
+    );
+    for point in points {
+        for task in &point.tasks {
+            let at = leading.iter().zip(&point.at).filter(|(name, _)| leads(name));
+            let mut cells: Vec<Cell> = at.map(|(_, (_, value))| Cell::Number(*value)).collect();
+            cells.push(Cell::Integer(task.task as i64));
+            cells.extend(shown.iter().map(|name| cell(&task.row, name)));
+            cells.extend((0..tasks).map(|k| number(task.eps_by_task.get(k).copied().flatten())));
+            table.push(cells);
+        }
+    }
+    table
+}
+
+fn branches_tables(found: &BrokenBranches, detail: Detail) -> Vec<Table> {
+    let rows_of: Vec<&BrokenRow> = found.broken.rows.iter().collect();
+    let broken = table(&rows_of, detail, &SHORT);
+    if detail == Detail::Full {
+        return vec![broken];
+    }
+    let shown =
+        ["alpha", "branch", "rsb", "eps", "minus_beta_f", "x", "lambda_0", "lambda_1", "lambda_2"];
+    let mut landmarks = Table::new(["landmark"].into_iter().chain(shown));
+    for landmark in &found.broken.landmarks {
+        let mut cells = vec![Cell::Text(landmark.name.clone())];
+        cells.extend(shown.iter().map(|name| cell(&landmark.row, name)));
+        landmarks.push(cells);
+    }
+    let mut tables = branches::tables(&found.symmetric, detail);
+    tables.extend([broken, landmarks]);
+    tables
+}
+
+pub(super) fn figure(ask: &BrokenAsk, answer: &BrokenAnswer) -> Figure {
+    match (ask, answer) {
+        (BrokenAsk::Constrained { .. }, BrokenAnswer::Single(rows)) => {
+            rows_figure(rows, "q_⋆", |row| row.solution.q_d)
+        }
+        (BrokenAsk::Single { alpha, beta, .. }, BrokenAnswer::Single(rows)) => {
+            if alpha.len() == 1 && beta.len() > 1 {
+                rows_figure(rows, "β", |row| row.solution.beta)
+            } else {
+                rows_figure(rows, "α", |row| row.solution.alpha)
+            }
+        }
+        (BrokenAsk::Chain { parameters, axes }, BrokenAnswer::Chain(points)) => {
+            chain_figure(points, axes.first().map(|a| a.name.as_str()), parameters.alpha.len())
+        }
+        (BrokenAsk::Branches { beta, .. }, BrokenAnswer::Branches(found)) => {
+            branches_figure(found, *beta)
+        }
+        (_, BrokenAnswer::PhaseDiagram(phases)) => broken_phases::figure(phases),
+        (_, BrokenAnswer::Complexity(found)) => complexity_figure(found),
+        _ => Figure::default(),
+    }
+}
+
+type Quantity = (&'static str, fn(&BrokenRow) -> f64);
+const OVERLAPS: [Quantity; 5] = [
+    ("q_d", |row| row.solution.q_d),
+    ("q_2", |row| or_nan(row.q_2)),
+    ("q_1", |row| or_nan(row.q_1)),
+    ("q_0", |row| row.solution.q_0),
+    ("r", |row| row.solution.r),
+];
+const STABILITIES: [Quantity; 3] = [
+    ("λ_0", |row| or_nan(row.lambda_0)),
+    ("λ_1", |row| or_nan(row.lambda_1)),
+    ("λ_2", |row| or_nan(row.lambda_2)),
+];
+
+/// Adds a line for every run of rows on the same branch at the same β; the label goes to the first.
+fn lines(
+    panel: &mut Panel,
+    rows: &[&BrokenRow],
+    x: impl Fn(&BrokenRow) -> f64,
+    y: impl Fn(&BrokenRow) -> f64,
+    label: &str,
+    color: usize,
+) {
+    if rows.iter().all(|row| y(row).is_nan()) {
+        return;
+    }
+    let mut label = Some(label).filter(|label| !label.is_empty());
+    for run in rows.chunk_by(|a, b| a.solution.branch == b.solution.branch) {
+        let (xs, ys): (Vec<f64>, Vec<f64>) = run.iter().map(|row| (x(row), y(row))).unzip();
+        let dash =
+            if run[0].solution.branch == Branch::Middle { Dash::Dashed } else { Dash::Solid };
+        let mut curve = Curve::new(xs, ys).color(Color::Palette(color)).dash(dash);
+        if let Some(text) = label.take() {
+            curve = curve.label(text);
+        }
+        if run.len() == 1 {
+            curve = curve.markers();
+        }
+        panel.push(curve);
+    }
+}
+
+/// Order parameters, error, free energy, x and stabilities.
+fn rows_figure(rows: &[BrokenRow], name: &str, x: fn(&BrokenRow) -> f64) -> Figure {
+    let mut sorted: Vec<&BrokenRow> = rows.iter().collect();
+    sorted.sort_by_key(|row| row.solution.branch);
+    let axis = || Axis::linear(name);
+    let mut order = Panel::new("order parameters", axis(), Axis::linear("overlap"));
+    let mut error = Panel::new("generalisation error", axis(), Axis::log("ε"));
+    let mut parisi = Panel::new("Parisi parameter", axis(), Axis::linear("x"));
+    let mut stability = Panel::new("stability", axis(), Axis::linear("λ"));
+    for (color, (name, y)) in OVERLAPS.into_iter().enumerate() {
+        lines(&mut order, &sorted, x, y, name, color);
+    }
+    lines(&mut error, &sorted, x, |row| row.solution.eps, "", 0);
+    lines(&mut parisi, &sorted, x, |row| or_nan(row.x), "x_1", 0);
+    lines(&mut parisi, &sorted, x, |row| or_nan(row.x_2), "x_2", 1);
+    for (color, (name, y)) in STABILITIES.into_iter().enumerate() {
+        lines(&mut stability, &sorted, x, y, name, color);
+    }
+    stability.push(HorizontalLine::new(0.0));
+    Figure { panels: vec![order, error, parisi, stability], columns: 2, title: None }
+}
+
+/// Errors over the tasks, or at the end of the chain over the first scanned parameter.
+fn chain_figure(points: &[BrokenChain], scanned: Option<&str>, tasks: usize) -> Figure {
+    let x = scanned.map_or("after task".into(), chain::symbol);
+    let mut panel = Panel::new("error on every task", Axis::linear(x), Axis::linear("ε"));
+    for k in 0..tasks {
+        let error = |errors: &[Option<f64>]| or_nan(errors.get(k).copied().flatten());
+        let (xs, ys): (Vec<f64>, Vec<f64>) = match (scanned, points) {
+            (None, [point]) => {
+                point.tasks.iter().map(|t| (t.task as f64, error(&t.eps_by_task))).unzip()
+            }
+            _ => points
+                .iter()
+                .filter_map(|p| {
+                    let last = p.tasks.get(tasks - 1)?;
+                    Some((p.at.first()?.1, error(&last.eps_by_task)))
+                })
+                .unzip(),
+        };
+        let curve = Curve::new(xs, ys).color(Color::Palette(k)).label(format!("ε_{}", k + 1));
+        panel.push(if scanned.is_none() { curve.markers() } else { curve });
+    }
+    Figure::single(panel)
+}
+
+/// The symmetric curves with the broken ones over them, and x.
+fn branches_figure(found: &BrokenBranches, beta: f64) -> Figure {
+    let rows: Vec<&BrokenRow> = found.broken.rows.iter().collect();
+    let steps = found.broken.rsb;
+    let mut figure = branches::figure(&found.symmetric, beta);
+    let alpha = |row: &BrokenRow| row.solution.alpha;
+    let label = format!("{steps}RSB");
+    let mut parisi = Panel::new("Parisi parameter", Axis::linear("α"), Axis::linear("x"));
+    lines(&mut parisi, &rows, alpha, |row| or_nan(row.x), "x_1", 5);
+    lines(&mut parisi, &rows, alpha, |row| or_nan(row.x_2), "x_2", 7);
+    let mut levels =
+        Panel::new(format!("stability with {steps} steps"), Axis::linear("α"), Axis::linear("λ"));
+    for (color, (name, y)) in STABILITIES.into_iter().enumerate() {
+        lines(&mut levels, &rows, alpha, y, name, color + 5);
+    }
+    levels.push(HorizontalLine::new(0.0));
+    if let [error, order, energy, ..] = &mut figure.panels[..] {
+        lines(error, &rows, alpha, |row| row.solution.eps, &label, 5);
+        lines(energy, &rows, alpha, |row| row.solution.minus_beta_f, &label, 5);
+        for (color, (name, y)) in OVERLAPS.into_iter().enumerate() {
+            lines(order, &rows, alpha, y, &format!("{name}, {label}"), color + 5);
+        }
+        for landmark in &found.broken.landmarks {
+            let at = landmark.row.solution.alpha;
+            match landmark.name.as_str() {
+                "fold" => error.push(VerticalLine::new(at).label(format!("{at:.3}"))),
+                "crossing" => energy.push(VerticalLine::new(at).label(format!("{at:.4}"))),
+                _ => {}
+            }
+        }
+    }
+    figure.panels.extend([parisi, levels]);
+    figure.title = Some(format!(
+        "solutions at β = {beta}, replica-symmetric and with {steps} steps; dashed: unstable"
+    ));
+    figure
+}
+
+/// Σ over the free energy of a cluster, x and the stability inside clusters.
+fn complexity_figure(found: &Complexity) -> Figure {
+    let rows: Vec<&BrokenRow> = found.rows.iter().collect();
+    let s = |row: &BrokenRow| or_nan(row.cluster_minus_beta_f);
+    let axis = || Axis::linear("s = −βf of a cluster");
+    let mut sigma = Panel::new("complexity", axis(), Axis::linear("Σ"));
+    let mut parisi = Panel::new("slope", axis(), Axis::linear("x = −dΣ/ds"));
+    let mut stability = Panel::new("stability inside clusters", axis(), Axis::linear("λ_1"));
+    lines(&mut sigma, &rows, s, |row| or_nan(row.complexity), "", 0);
+    lines(&mut parisi, &rows, s, |row| or_nan(row.x), "", 0);
+    lines(&mut stability, &rows, s, |row| or_nan(row.lambda_1), "", 0);
+    stability.push(HorizontalLine::new(0.0));
+    if let Some(row) = split(found) {
+        sigma.push(VerticalLine::new(s(row)).label("λ_1 = 0"));
+    }
+    let title = Some(format!("clusters at α = {}, β = {}", found.alpha, found.beta));
+    Figure { panels: vec![sigma, parisi, stability], columns: 3, title }
+}
