@@ -302,7 +302,7 @@ fn a_model_that_is_missing_damaged_or_swapped_is_made_again() {
         }
         if first.exists() {
             let message = fails(&directory, &format!("inspect {}", first.display()));
-            assert!(message.contains("makes it again"), "{message}");
+            assert!(message.contains("to restore it"), "{message}");
         }
         let dry = output(&directory, &format!("{command} --dry-run"));
         assert!(!String::from_utf8_lossy(&dry.stdout).contains(" 0 to compute"), "{told}");

@@ -52,9 +52,14 @@ fn copy(from: &Path, to: &Path) {
 fn comparable(mut value: Value) -> Value {
     match &mut value {
         Value::Object(entries) => {
-            for key in
-                ["seconds", "wall_seconds", "threads", "seconds_per_step", "epochs_per_second", "effective_samples_per_second"]
-            {
+            for key in [
+                "seconds",
+                "wall_seconds",
+                "threads",
+                "seconds_per_step",
+                "epochs_per_second",
+                "effective_samples_per_second",
+            ] {
                 entries.remove(key);
             }
             entries.values_mut().for_each(|value| *value = comparable(value.take()));

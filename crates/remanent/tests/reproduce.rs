@@ -53,7 +53,7 @@ fn the_quick_report_shows_every_figure() {
     assert!(!html.contains("no data"), "a panel is empty");
     let Some(browser) = browser::Browser::find() else { return };
     let sections: Vec<String> = FIGURES.iter().map(|id| format!("fig-{id}")).collect();
-    browser::check(&browser, &page, &sections.each_ref().map(String::as_str), None);
+    browser::check(&browser, &page, &sections.iter().map(String::as_str).collect::<Vec<_>>(), None);
 }
 
 #[test]
