@@ -353,7 +353,7 @@ pub fn read_or<T: OptionValue>(table: &Table, key: &str, default: T) -> Result<T
     }
 }
 
-/// Declares the options of an experiment: see [the module](crate::options).
+/// Declares the options of an experiment: see [the module](mod@crate::options).
 ///
 /// Parts that several experiments share are options themselves, and are listed first as
 /// `..name: Type,`.

@@ -104,7 +104,7 @@ struct RunArguments {
     /// scans run all combinations
     #[arg(long = "scan", value_name = "KEY=VALUES")]
     scans: Vec<String>,
-    /// Use the reduced size that the TOML file states in [quick]
+    /// Use the reduced size that the TOML file states in its table "quick"
     #[arg(long)]
     quick: bool,
     /// Number of trials, each with its own teachers, data and student [default: 1]

@@ -10,9 +10,9 @@ use crate::theory::BrokenPhases;
 /// The special points, with what they are.
 fn special(phases: &BrokenPhases) -> [(&'static str, Option<PhasePoint>); 3] {
     [
-        ("replica symmetry first breaks", phases.broken.first_breaking),
-        ("the jump begins", phases.broken.end_of_jump),
-        ("the onset becomes discontinuous", phases.broken.discontinuous_onset),
+        ("first breaking", phases.broken.first_breaking),
+        ("jump begins", phases.broken.end_of_jump),
+        ("onset jumps", phases.broken.discontinuous_onset),
     ]
 }
 
@@ -20,7 +20,7 @@ pub(super) fn conclusion(phases: &BrokenPhases) -> Conclusion {
     let mut conclusion = Conclusion::default();
     for (name, point) in special(phases) {
         if point.is_none() {
-            conclusion.note(format!("not in the given range of beta: where {name}"));
+            conclusion.note(format!("not found in the given range of beta: {name}"));
         }
     }
     conclusion
@@ -109,31 +109,25 @@ pub(super) fn figure(phases: &BrokenPhases) -> Figure {
         let rest = rows.filter_map(|r| alpha(r).map(|alpha| (alpha, r.beta)));
         start.into_iter().chain(rest).collect::<Vec<_>>()
     };
-    line("RS: −βf crosses", Color::GREY, Dash::Dotted, 1.3, symmetric(|r| r.crossing));
-    line("RS: poor ends", Color::GREY, Dash::Dashed, 1.3, symmetric(|r| r.poor_until));
-    line("good begins (RS)", palette(2), Dash::Dashed, 1.6, symmetric(|r| r.good_from));
+    line("RS crossing", Color::GREY, Dash::Dotted, 1.3, symmetric(|r| r.crossing));
+    line("RS poor ends", Color::GREY, Dash::Dashed, 1.3, symmetric(|r| r.poor_until));
+    line("good begins", palette(2), Dash::Dashed, 1.6, symmetric(|r| r.good_from));
     // The onset is continuous below the tricritical point, and not the transition above it.
     let is_below = |r: &BrokenPhaseRow| r.onset_x.is_some_and(|x| x <= 1.0);
     let mut onset = from(first, &|r| r.onset.filter(|_| is_below(r)));
     onset.retain(|p| p.0.is_finite());
     onset.extend(tri.map(|p| (p.alpha, p.beta)));
-    line("RSB, continuous onset", palette(0), Dash::Solid, 2.2, onset);
+    line("onset", palette(0), Dash::Solid, 2.2, onset);
     let above = |alpha: Option<f64>, r: &BrokenPhaseRow| alpha.filter(|_| !is_below(r));
-    line(
-        "RSB, discontinuous onset",
-        palette(1),
-        Dash::Solid,
-        2.2,
-        from(tri, &|r| above(r.condensation, r)),
-    );
+    line("onset, x = 1", palette(1), Dash::Solid, 2.2, from(tri, &|r| above(r.condensation, r)));
     line("dynamical", palette(3), Dash::Solid, 1.8, from(tri, &|r| above(r.dynamical, r)));
-    line("replicon zero (RS)", palette(0), Dash::Dotted, 1.6, from(tri, &|r| above(r.onset, r)));
+    line("replicon zero", palette(0), Dash::Dotted, 1.6, from(tri, &|r| above(r.onset, r)));
     let mut closing = from(first, &|r| r.closing);
     closing.retain(|p| p.0.is_finite() && jump.is_none_or(|j| p.1 < j.beta));
     closing.extend(jump.map(|p| (p.alpha, p.beta)));
-    line("poor joins good continuously", palette(5), Dash::Solid, 2.2, closing);
-    line("1RSB: −βf crosses", palette(6), Dash::Solid, 2.4, from(jump, &|r| r.crossing));
-    line("1RSB: poor ends", palette(4), Dash::Solid, 1.8, from(jump, &|r| r.poor_until));
+    line("gap closes", palette(5), Dash::Solid, 2.2, closing);
+    line("crossing", palette(6), Dash::Solid, 2.4, from(jump, &|r| r.crossing));
+    line("poor ends", palette(4), Dash::Solid, 1.8, from(jump, &|r| r.poor_until));
     let markers = [Marker::Triangle, Marker::Diamond, Marker::Square];
     for ((name, point), marker) in special(phases).into_iter().zip(markers) {
         if let Some(p) = point {
@@ -141,7 +135,7 @@ pub(super) fn figure(phases: &BrokenPhases) -> Figure {
                 Points::new(vec![p.alpha], vec![p.beta])
                     .color(palette(6))
                     .marker(marker)
-                    .label(format!("{name} ({:.3}, {:.2})", p.alpha, p.beta)),
+                    .label(format!("{name} {:.3}, {:.2}", p.alpha, p.beta)),
             );
         }
     }
