@@ -149,7 +149,7 @@ fn output_goes_to_regular_files_only() {
 fn a_plot_replaces_pictures_and_nothing_else() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("a.svg");
-    let command = "theory single --alpha 1 --plot a.svg";
+    let command = "theory single --alpha 0.5 --plot a.svg";
     let first = remanent(&directory, command).output().unwrap();
     assert!(first.status.success() && first.stderr.is_empty(), "{first:?}");
     let again = remanent(&directory, command).output().unwrap();
