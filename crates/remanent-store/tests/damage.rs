@@ -1,4 +1,4 @@
-//! What is damaged on disk is noticed, kept aside and computed anew.
+//! Damaged files are noticed, moved aside and computed again.
 
 mod common;
 

@@ -179,7 +179,7 @@ fn a_damaged_record_is_computed_anew_and_said_aloud() {
     std::fs::write(&path, &damaged).unwrap();
     let output = remanent(&directory, arguments).output().unwrap();
     assert!(output.status.success());
-    assert!(String::from_utf8_lossy(&output.stderr).contains("computed anew"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("computing it again"));
     assert_eq!(std::fs::read(&path).unwrap(), before[0].1);
     assert_eq!(records(&directory.path().join("run")).len(), 3, "the damaged one is kept aside");
 }
