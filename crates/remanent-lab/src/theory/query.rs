@@ -29,10 +29,10 @@ const REVISION: u32 = 3;
 const MONTE_CARLO_REVISION: u32 = 2;
 
 /// The inverse temperatures of a phase diagram with broken symmetry: denser where lines begin.
-const BROKEN_BETAS: [f64; 40] = [
-    5.0, 8.0, 10.0, 11.0, 11.65, 11.75, 12.0, 12.5, 13.0, 13.5, 14.0, 15.0, 16.0, 16.5, 17.0, 17.5,
-    18.0, 19.0, 20.0, 21.0, 22.0, 23.0, 24.0, 25.0, 26.0, 28.0, 30.0, 32.0, 35.0, 38.0, 42.0, 46.0,
-    50.0, 60.0, 70.0, 80.0, 100.0, 120.0, 150.0, 200.0,
+const BROKEN_BETAS: [f64; 38] = [
+    5.0, 8.0, 10.0, 11.0, 12.0, 12.5, 13.0, 13.5, 14.0, 15.0, 16.0, 16.5, 17.2, 17.5, 18.0, 19.0,
+    20.0, 21.0, 22.0, 23.0, 24.0, 25.5, 26.0, 28.0, 30.0, 32.0, 35.0, 38.0, 42.0, 46.0, 50.0, 60.0,
+    70.0, 80.0, 100.0, 120.0, 150.0, 200.0,
 ];
 
 /// The longest chain: the errors on every task after every task are kept.
