@@ -54,7 +54,7 @@ impl BoundStudy {
     }
 
     fn key(&self) -> Value {
-        json!({"simulation": self.simulation.to_json(), "kappa": self.kappa})
+        json!({"simulation": self.simulation.key(), "kappa": self.kappa})
     }
 }
 

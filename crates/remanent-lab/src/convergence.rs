@@ -49,7 +49,7 @@ impl ConvergenceStudy {
     }
 
     fn key(&self) -> Value {
-        json!({"simulation": self.simulation.to_json(), "criterion": self.criterion})
+        json!({"simulation": self.simulation.key(), "criterion": self.criterion})
     }
 
     /// The latest T_c that a trial can show: a window must fit behind it.

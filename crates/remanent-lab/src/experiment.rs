@@ -218,14 +218,20 @@ impl<E: Experiment> Prepared<E> {
 
     /// The same for a plan that is already made.
     pub fn of_plan(plan: Plan, resources: &Resources) -> Result<Self, Error> {
+        let read = Self::read(plan)?;
+        let materials = E::prepare(&read.cases, resources)?;
+        Ok(Self { materials, ..read })
+    }
+
+    /// Reads and checks all cases of a plan. What their cells need is not loaded.
+    pub fn read(plan: Plan) -> Result<Self, Error> {
         if E::TAKES_ONE_CASE && plan.cases.len() > 1 {
             return Err(PlanError::OneCase.into());
         }
         let cases: Vec<E> =
             plan.cases.iter().map(|case| E::read(&case.table)).collect::<Result<_, _>>()?;
         plan.refuse_equal(&cases)?;
-        let materials = E::prepare(&cases, resources)?;
-        Ok(Self { plan, cases, materials })
+        Ok(Self { plan, cases, materials: Vec::new() })
     }
 
     /// All cells: the trials of the first case, then those of the second.
@@ -263,10 +269,14 @@ impl<E: Experiment> Prepared<E> {
         warnings
     }
 
-    /// Which cells have records, without computing any.
-    pub fn survey(&self, directory: &Path, fresh: bool) -> Result<Survey, Error> {
-        let (config, cells) = (self.config(), self.cells());
-        Ok(Store::survey_with_models(directory, E::NAME, &config, fresh, &cells)?)
+    /// Which of its cells have records, without computing any.
+    pub fn survey(
+        &self,
+        cells: &[E::Cell<'_>],
+        directory: &Path,
+        fresh: bool,
+    ) -> Result<Survey, Error> {
+        Ok(Store::survey_with_models(directory, E::NAME, &self.config(), fresh, cells)?)
     }
 
     /// The work of all cells.

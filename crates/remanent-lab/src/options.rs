@@ -107,7 +107,7 @@ impl Kind {
         let text = text.trim();
         match self {
             Self::Number => number(text).map(Value::Float),
-            Self::Count => count(text).map(Value::Integer),
+            Self::Count => whole(text, MOST).map(|count| Value::Integer(count as i64)),
             Self::Numbers => {
                 let list = text.parse::<Values>().map_err(|error| error.to_string())?;
                 Ok(list.0.into())
@@ -175,25 +175,31 @@ pub fn whole_if_possible(value: f64) -> Value {
     }
 }
 
-fn number(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
+/// Reads a finite number.
+pub fn number(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(number),
         Ok(_) => Err("it is not a finite number".into()),
         Err(_) => Err("it is not a number, e.g. 0.1 or 1e-3".into()),
     }
 }
 
-/// The largest whole number of a flag.
-const MOST: f64 = u32::MAX as f64;
-
-fn count(text: &str) -> Result<i64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number < 0.0 => Err("it must be 0 or above".into()),
-        Ok(number) if number > MOST => Err(format!("it must be at most {MOST}")),
-        Ok(number) if number.fract() == 0.0 => Ok(number as i64),
-        _ => Err("it must be a whole number, e.g. 1000 or 1e3".into()),
-    }
+/// Reads a whole number, `1000` or `1e3`, that is at most `most`.
+pub fn whole(text: &str, most: u64) -> Result<u64, String> {
+    let text = text.trim();
+    let float = || text.parse::<f64>().ok().filter(|number| number.fract() == 0.0);
+    let number = match (text.parse::<u64>(), float()) {
+        (Ok(number), _) => number,
+        (_, Some(number)) if number < 0.0 => return Err("it must be 0 or above".into()),
+        // A larger one is out of range, exact or not.
+        (_, Some(number)) => number as u64,
+        _ => return Err("it must be a whole number, e.g. 1000 or 1e3".into()),
+    };
+    if number <= most { Ok(number) } else { Err(format!("it must be at most {most}")) }
 }
+
+/// The largest whole number of an option.
+const MOST: u64 = u32::MAX as u64;
 
 fn one_of(words: &'static [Word], text: &str) -> Result<&'static Word, String> {
     let same = |word: &&Word| word.name == text || word.name == text.replace('-', "_");

@@ -1,10 +1,14 @@
 //! What one figure asks for: its configuration, read and checked.
 
+use remanent_lab::bound::BoundStudy;
 use remanent_lab::config;
+use remanent_lab::convergence::ConvergenceStudy;
 use remanent_lab::experiment::{Error, Experiment, Prepared};
 use remanent_lab::options::Options;
 use remanent_lab::plan::{Case, Layers, Plan, PlanError};
+use remanent_lab::simulation::Simulation;
 use remanent_lab::theory::Query;
+use remanent_lab::training::Training;
 use toml::{Table, Value};
 
 use crate::catalogue::Entry;
@@ -55,11 +59,11 @@ impl Work {
 fn parts(file: &Table, quick: bool, seeds: Option<u32>) -> Result<Parts, Error> {
     let mut parts = Parts { theory: queries(file, quick)?, ..Parts::default() };
     match file.get("experiment").and_then(Value::as_str) {
-        Some("bound") => parts.bound = cases(file, quick, seeds)?,
-        Some("simulate") => parts.simulate = cases(file, quick, seeds)?,
-        Some("convergence-time") => parts.convergence = cases(file, quick, seeds)?,
-        Some("train") => parts.train = cases(file, quick, seeds)?,
-        Some("theory") => {}
+        Some(BoundStudy::NAME) => parts.bound = cases(file, quick, seeds)?,
+        Some(Simulation::NAME) => parts.simulate = cases(file, quick, seeds)?,
+        Some(ConvergenceStudy::NAME) => parts.convergence = cases(file, quick, seeds)?,
+        Some(Training::NAME) => parts.train = cases(file, quick, seeds)?,
+        Some(Query::NAME) => {}
         other => {
             let here = "bound, simulate, convergence-time, train or theory".to_owned();
             let there = other.unwrap_or_default().to_owned();
@@ -81,8 +85,7 @@ fn cases<E: Experiment>(
     if let Some(most) = seeds {
         plan.seeds = plan.seeds.min(most as usize);
     }
-    let cases = plan.cases.iter().map(|case| E::read(&case.table)).collect::<Result<_, _>>()?;
-    Ok(Prepared { plan, cases, materials: Vec::new() })
+    Prepared::read(plan)
 }
 
 /// What a file asks of the theory; a question may have a `quick` of its own.

@@ -1,32 +1,9 @@
 //! What a user may ask for, and the ranges within which the solver answers.
 
-use remanent_math::range::{OutOfRange, within};
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
-
 /// A parameter outside the range in which the theory, or the solver, is valid.
-#[derive(Clone, Debug, Error, PartialEq)]
-#[non_exhaustive]
-pub enum DomainError {
-    /// A number outside its range.
-    #[error(transparent)]
-    OutOfRange(#[from] OutOfRange),
-    /// A list of the wrong length.
-    #[error(
-        "{name} has {given} values, but {} {expected}",
-        if *tasks == 1 { "one task needs".into() } else { format!("{tasks} tasks need") }
-    )]
-    WrongLength {
-        /// The parameter.
-        name: &'static str,
-        /// How many were given.
-        given: usize,
-        /// How many tasks there are.
-        tasks: usize,
-        /// How many are needed.
-        expected: String,
-    },
-}
+pub use remanent_math::range::ParameterError as DomainError;
+use remanent_math::range::{list_of, within};
+use serde::{Deserialize, Serialize};
 
 /// The prior of the first task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,14 +69,9 @@ pub fn spread(
     expected: usize,
     tasks: usize,
 ) -> Result<Vec<f64>, DomainError> {
-    match values {
-        [value] => Ok(vec![*value; expected]),
-        _ if values.len() == expected => Ok(values.to_vec()),
-        _ => Err(DomainError::WrongLength {
-            name,
-            given: values.len(),
-            tasks,
-            expected: if expected <= 1 { "one".into() } else { format!("one or {expected}") },
-        }),
-    }
+    list_of(name, values.len(), expected, tasks)?;
+    Ok(match values {
+        [value] => vec![*value; expected],
+        values => values.to_vec(),
+    })
 }

@@ -7,12 +7,12 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::ProgressBar;
 use remanent_lab::config::{self, ConfigError};
-use remanent_lab::experiment::{Error, Experiment, Prepared, Report, Resources, RunOptions};
+use remanent_lab::experiment::{Error, Experiment, Prepared, Resources, RunOptions};
 use remanent_lab::lists::Values;
 use remanent_lab::options::Options;
 use remanent_lab::plan::{Layers, PlanError};
 use remanent_store::{CHECKPOINT_EVERY, Cell, Watcher, amounts, memory, rate};
-use toml::Table;
+use toml::{Table, Value};
 
 use crate::flags::{self, Flags};
 use crate::output::{self, Outcome, Output, UsageError};
@@ -59,11 +59,7 @@ impl<E: Experiment> ExperimentCommand<E> {
         let read_only = remanent_store::is_read_only(&directory) && !self.run.fresh;
         let suffix = if read_only { ", which is read-only" } else { "" };
         output::remark(quiet, &format!("records in {}{suffix}", directory.display()));
-        self.output.emit(&report)?;
-        for note in report.notes() {
-            output::remark(quiet && !note.always, &format!("note: {}", note.text));
-        }
-        Ok(Outcome::done_if(report.is_complete()))
+        self.output.emit(&report, quiet)
     }
 }
 
@@ -144,13 +140,7 @@ impl RunArguments {
         for text in &self.assignments {
             config::merge(&mut flags, assignment(text)?);
         }
-        let scan = |text: &String| {
-            let (key, values) = text.split_once('=').ok_or_else(|| {
-                UsageError::new(format!("--scan {text} is not KEY=VALUES, e.g. gamma=0:2:0.1"))
-            })?;
-            Ok((key.trim().replace('-', "_"), values.into()))
-        };
-        let scans = self.scans.iter().map(scan).collect::<Result<_, UsageError>>()?;
+        let scans = self.scans.iter().map(|text| scan(text)).collect::<Result<_, _>>()?;
         Ok(Layers { file, flags, scans, quick: self.quick })
     }
 }
@@ -162,7 +152,7 @@ fn preview<E: Experiment>(
     fresh: bool,
 ) -> anyhow::Result<()> {
     let cells = prepared.cells();
-    let survey = prepared.survey(directory, fresh)?;
+    let survey = prepared.survey(&cells, directory, fresh)?;
     let works = survey.missing.iter().map(|&i| cells[i].work());
     let work = works.fold(0, u64::saturating_add);
     let missing = survey.missing.iter().map(|&i| &cells[i]);
@@ -192,6 +182,14 @@ fn preview<E: Experiment>(
         None => "\n".into(),
     };
     output::print(&text)
+}
+
+/// The key and the values of a `--scan`.
+pub fn scan(text: &str) -> Result<(String, Value), UsageError> {
+    let (key, values) = text.split_once('=').ok_or_else(|| {
+        UsageError::new(format!("--scan {text} is not KEY=VALUES, e.g. gamma=0:2:0.1"))
+    })?;
+    Ok((key.trim().replace('-', "_"), values.into()))
 }
 
 /// An assignment of the command line; keys and lists may be written as flags are.

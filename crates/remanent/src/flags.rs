@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use remanent_lab::options::{Kind, OptionInfo, Options, Word};
+pub use remanent_lab::options::number;
+use remanent_lab::options::{Kind, OptionInfo, Options, Word, whole};
 use toml::{Table, Value};
 
 /// The flags of an experiment's options, as a table of what was given.
@@ -114,28 +115,6 @@ pub fn size(text: &str) -> Result<usize, String> {
 pub fn seed(text: &str) -> Result<u64, String> {
     // A configuration is TOML, which has no larger number.
     whole(text, i64::MAX as u64)
-}
-
-/// Reads a finite number.
-pub fn number(text: &str) -> Result<f64, String> {
-    match text.trim().parse::<f64>() {
-        Ok(number) if number.is_finite() => Ok(number),
-        Ok(_) => Err("it is not a finite number".into()),
-        Err(_) => Err("it is not a number, e.g. 0.1 or 1e-3".into()),
-    }
-}
-
-fn whole(text: &str, most: u64) -> Result<u64, String> {
-    let text = text.trim();
-    let float = || text.parse::<f64>().ok().filter(|number| number.fract() == 0.0);
-    let number = match (text.parse::<u64>(), float()) {
-        (Ok(number), _) => number,
-        (_, Some(number)) if number < 0.0 => return Err("it must be 0 or above".into()),
-        // A larger one is out of range, exact or not.
-        (_, Some(number)) => number as u64,
-        _ => return Err("it must be a whole number, e.g. 1000 or 1e3".into()),
-    };
-    if number <= most { Ok(number) } else { Err(format!("it must be at most {most}")) }
 }
 
 #[cfg(test)]

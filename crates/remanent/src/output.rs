@@ -128,13 +128,17 @@ impl Output {
         }
     }
 
-    /// Draws the figure of a report, if a plot was asked for, and prints the numbers.
-    pub fn emit(&self, report: &impl Report) -> anyhow::Result<()> {
+    /// Draws the figure of a report, if a plot was asked for, and prints numbers and notes.
+    pub fn emit(&self, report: &impl Report, quiet: bool) -> anyhow::Result<Outcome> {
         let tables = |format| match format {
             Format::Table => report.tables(Detail::Short),
             _ => report.tables(Detail::Full),
         };
-        self.show(&report.json(), tables, || report.figure())
+        self.show(&report.json(), tables, || report.figure())?;
+        for note in report.notes() {
+            remark(quiet && !note.always, &format!("note: {}", note.text));
+        }
+        Ok(Outcome::done_if(report.is_complete()))
     }
 
     /// Draws the figure, if a plot was asked for, and prints the data.

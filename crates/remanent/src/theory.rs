@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use remanent_lab::experiment::{Prepared, Report, Resources, RunOptions};
+use remanent_lab::experiment::{Prepared, Resources, RunOptions};
 use remanent_lab::options::Words;
 use remanent_lab::plan::{self, Plan};
 use remanent_lab::theory::{
@@ -13,7 +13,7 @@ use remanent_lab::theory::{
 use remanent_store::CHECKPOINT_EVERY;
 use toml::{Table, Value};
 
-use crate::experiment::{INTERRUPTED, Voice, catch_interrupts};
+use crate::experiment::{INTERRUPTED, Voice, catch_interrupts, scan};
 use crate::flags::Flags;
 use crate::output::{self, Outcome, Output, UsageError};
 
@@ -125,14 +125,11 @@ impl Chain {
             format!("--scan was given {} times; a map has two axes at most", self.scan.len())
         })?;
         let pair = |text: &String| {
-            let (name, values) = text.split_once('=').ok_or_else(|| {
-                UsageError::new(format!("--scan {text} is not KEY=VALUES, e.g. alpha.2=0.1:5:0.1"))
-            })?;
-            let known = ["alpha", "beta", "gamma", "r0"];
-            if let Some(notice) = plan::old_spelling(name.trim(), &known) {
+            let (key, values) = scan(text)?;
+            if let Some(notice) = plan::old_spelling(&key, &["alpha", "beta", "gamma", "r0"]) {
                 output::remark(quiet, &format!("note: {notice}"));
             }
-            Ok(Value::Array(vec![name.trim().into(), values.into()]))
+            Ok(Value::Array(vec![key.into(), values]))
         };
         let scans = self.scan.iter().map(pair).collect::<Result<Vec<Value>, UsageError>>()?;
         if !scans.is_empty() {
@@ -167,10 +164,6 @@ impl<O: remanent_lab::options::Options> TheoryQuestion<O> {
             None => prepared.run_unsaved(&voice, &INTERRUPTED, &view),
         }?;
         drop(voice);
-        self.output.emit(&report)?;
-        for note in report.notes() {
-            output::remark(quiet && !note.always, &format!("note: {}", note.text));
-        }
-        Ok(Outcome::done_if(report.is_complete()))
+        self.output.emit(&report, quiet)
     }
 }

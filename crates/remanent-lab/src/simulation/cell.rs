@@ -47,7 +47,7 @@ impl Cell for Trial<'_> {
 
     fn key(&self) -> Value {
         json!({
-            "simulation": self.simulation.to_json(),
+            "simulation": self.simulation.key(),
             "seed": self.trial.seed,
             "trial": self.trial.trial,
         })

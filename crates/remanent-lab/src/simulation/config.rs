@@ -156,7 +156,7 @@ impl Simulation {
     }
 
     /// Everything the results depend on, defaults included.
-    pub fn to_json(&self) -> Value {
+    pub fn key(&self) -> Value {
         let mut value = json!({
             "revision": REVISION,
             "n": self.setting.n,
@@ -328,7 +328,7 @@ mod tests {
         for learner in Method::WORDS.iter().map(|word| word.name) {
             let found = read(&format!("alpha = [2, 1]\nlearner = '{learner}'")).unwrap();
             assert_eq!(found.method.word(), learner);
-            assert_eq!(found.to_json()["learner"], learner);
+            assert_eq!(found.key()["learner"], learner);
         }
     }
 

@@ -36,7 +36,7 @@ impl Experiment for Simulation {
     }
 
     fn to_json(&self) -> Value {
-        self.to_json()
+        self.key()
     }
 
     fn report(run: Computed<'_, Self>, view: &SimulationView) -> Result<SimulationReport, Error> {
@@ -78,7 +78,7 @@ impl SimulationReport {
                 let compared = summary.as_ref().map_or(Ok(Vec::new()), compare);
                 compared.map_err(|error| error.to_string())
             });
-            let mut config = simulation.to_json();
+            let mut config = simulation.key();
             config["seed"] = plan.seed.into();
             config["seeds"] = plan.seeds.into();
             if view.compare.is_some() && matches!(simulation.learner, Learner::Gradient(_)) {

@@ -27,7 +27,7 @@ impl Cell for QueryCell<'_> {
     type Record = Answer;
 
     fn key(&self) -> Value {
-        self.query.to_json()
+        self.query.key()
     }
 
     /// The number of curves or points that are computed one by one.

@@ -109,7 +109,7 @@ impl Query {
     }
 
     /// Everything the answer depends on.
-    pub fn to_json(&self) -> Value {
+    pub fn key(&self) -> Value {
         let mut value = match &self.0 {
             Ask::Single { alpha, beta, prior, choice } => json!({
                 "ask": "single",
@@ -426,7 +426,7 @@ mod tests {
             ("ask = 'branches'", "ask = 'branches'\nalpha = '0.05:3'"),
             ("ask = 'phase-diagram'\nbeta = [9, 8]", "ask = 'phase-diagram'\nbeta = '8:9:1'"),
         ] {
-            assert_eq!(query(one).unwrap().to_json(), query(other).unwrap().to_json(), "{one}");
+            assert_eq!(query(one).unwrap().key(), query(other).unwrap().key(), "{one}");
         }
         let names: Vec<String> = [
             "ask = 'single'\nalpha = 1",
@@ -438,7 +438,7 @@ mod tests {
             "ask = 'monte-carlo'\ninner = 'fresh'",
         ]
         .iter()
-        .map(|text| query(text).unwrap().to_json().to_string())
+        .map(|text| query(text).unwrap().key().to_string())
         .collect();
         for (i, name) in names.iter().enumerate() {
             assert!(name.contains("revision") && !names[..i].contains(name), "{name}");

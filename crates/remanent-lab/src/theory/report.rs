@@ -45,7 +45,7 @@ impl Experiment for Query {
     }
 
     fn to_json(&self) -> Value {
-        self.to_json()
+        self.key()
     }
 
     fn config(_seed: u64, cases: &[Self], _materials: &[()]) -> Value {

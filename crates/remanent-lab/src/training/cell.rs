@@ -70,7 +70,7 @@ impl Cell for Trial<'_> {
 
     fn key(&self) -> Value {
         json!({
-            "training": self.training.to_json(),
+            "training": self.training.key(),
             "data": self.material.fingerprint(),
             "seed": self.seed,
             "trial": self.trial,

@@ -142,7 +142,7 @@ impl Training {
     }
 
     /// Everything the results depend on, defaults included.
-    pub fn to_json(&self) -> Value {
+    pub fn key(&self) -> Value {
         let mut value = json!({
             "revision": REVISION,
             "stream": self.stream,

@@ -44,7 +44,7 @@ impl Experiment for Training {
     }
 
     fn to_json(&self) -> Value {
-        self.to_json()
+        self.key()
     }
 
     /// The user's own images are known by their content: a run on others is another run.
@@ -106,7 +106,7 @@ impl TrainingReport {
                 .ok_or_else(|| Error::Other("a training without trials".into()))?;
             let seconds: Option<f64> = steps.next().unwrap_or_default().iter().copied().sum();
             let made: u64 = records.iter().map(|record| record.steps).sum();
-            let mut config = training.to_json();
+            let mut config = training.key();
             config["seed"] = plan.seed.into();
             config["seeds"] = plan.seeds.into();
             if !material.own().is_empty() {

@@ -1,12 +1,10 @@
 //! What is shown of answers with broken replica symmetry.
 
-use remanent_plot::{
-    Axis, Cell, Color, Curve, Dash, Figure, HorizontalLine, Panel, Table, VerticalLine,
-};
-use remanent_theory::curve::Branch;
+use remanent_plot::{Axis, Cell, Color, Curve, Figure, HorizontalLine, Panel, Table, VerticalLine};
 use remanent_theory::rsb::MOST_STEPS;
 use serde_json::{Map, Value, json};
 
+use super::figures::dash;
 use super::{Conclusion, branches, broken_phases, chain, tables as rows};
 use crate::experiment::Detail;
 use crate::theory::broken::BrokenAsk;
@@ -306,8 +304,7 @@ fn lines(
     let mut label = Some(label).filter(|label| !label.is_empty());
     for run in rows.chunk_by(|a, b| a.solution.branch == b.solution.branch) {
         let (xs, ys): (Vec<f64>, Vec<f64>) = run.iter().map(|row| (x(row), y(row))).unzip();
-        let dash =
-            if run[0].solution.branch == Branch::Middle { Dash::Dashed } else { Dash::Solid };
+        let dash = dash(run[0].solution.branch);
         let mut curve = Curve::new(xs, ys).color(Color::Palette(color)).dash(dash);
         if let Some(text) = label.take() {
             curve = curve.label(text);
