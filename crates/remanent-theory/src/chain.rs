@@ -9,6 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::curve::Curve;
+use crate::fading::Fading;
 use crate::inherited::InheritedLaw;
 use crate::number;
 use crate::parameters::{
@@ -34,6 +35,11 @@ pub struct ChainParameters {
     pub gamma: Vec<f64>,
     /// Overlap r_0 of neighbouring teachers: one, or one per step.
     pub r_0: Vec<f64>,
+    /// Factor λ of the magnetisation before it becomes the anchor of the next task: one, or one per
+    /// step; empty means 1.
+    pub lambda: Vec<f64>,
+    /// Factor ρ of the field of the anchor: one, or one per step; empty means 1.
+    pub rho: Vec<f64>,
     /// The prior of the first task.
     pub prior: Prior,
     /// q_⋆ of each task, if the self-overlaps are held fixed; one or one per task.
@@ -46,9 +52,10 @@ pub struct ChainParameters {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
     pub(crate) alpha: Vec<f64>,
-    beta: Vec<f64>,
+    pub(crate) beta: Vec<f64>,
     gamma: Vec<f64>,
     pub(crate) r_0: Vec<f64>,
+    pub(crate) fading: Vec<Fading>,
     prior: Prior,
     q_star: Option<Vec<f64>>,
     pub(crate) choice: Vec<Choice>,
@@ -146,7 +153,13 @@ impl ChainParameters {
         } else {
             Some(every(spread("q-star", &self.q_star, tasks, tasks)?, check_q_star)?)
         };
+        let or_one = |name, values: &[f64]| {
+            if values.is_empty() { Ok(vec![1.0; steps]) } else { per_step(name, values) }
+        };
+        let (lambda, rho) = (or_one("lambda", &self.lambda)?, or_one("rho", &self.rho)?);
+        let fading = lambda.iter().zip(&rho).map(|(lambda, rho)| Fading::new(*lambda, *rho));
         Ok(Chain {
+            fading: fading.collect::<Result<_, _>>()?,
             alpha: every(self.alpha.clone(), check_alpha)?,
             beta: every(spread("beta", &self.beta, tasks, tasks)?, check_beta)?,
             gamma: every(per_step("gamma", &self.gamma)?, check_gamma)?,
@@ -189,7 +202,11 @@ impl Chain {
         (t < self.tasks()).then(|| self.saddle_point(t, inherited))
     }
 
-    fn saddle_point<'a>(&self, t: usize, inherited: Option<&'a InheritedLaw>) -> Task<'a> {
+    pub(crate) fn saddle_point<'a>(
+        &self,
+        t: usize,
+        inherited: Option<&'a InheritedLaw>,
+    ) -> Task<'a> {
         let coupling = match (t, self.prior) {
             (0, Prior::None) => 0.0,
             (0, Prior::Uniform) => self.beta[0],
@@ -289,7 +306,7 @@ impl Chain {
                 let task = self.saddle_point(s, law_after(before, reached));
                 let resolution = self.resolution.level(reached);
                 let posterior = link.stages[reached].posterior(&task, resolution);
-                link.laws.push(posterior.inherited(self.r_0[s]));
+                link.laws.push(posterior.faded(self.r_0[s], self.fading[s]));
             }
         }
         true

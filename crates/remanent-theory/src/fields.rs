@@ -86,13 +86,12 @@ impl<'a> Fields<'a> {
 
     /// The law of θ̃, if it moves the field.
     pub(crate) fn mixing(&self) -> Option<&'a InheritedLaw> {
-        self.inherited.filter(|_| self.coupling > 0.0)
+        self.inherited.filter(|law| self.coupling > 0.0 && law.moves())
     }
 
     /// On what scale the law of the field changes.
     pub(crate) fn smoothness(&self) -> f64 {
-        let inherited =
-            self.mixing().map_or(0.0, |law| 0.46 * self.coupling * law.panels().finest());
+        let inherited = self.mixing().map_or(0.0, |law| 0.46 * self.coupling * law.finest());
         self.deviation.max(inherited)
     }
 
@@ -135,7 +134,7 @@ impl<'a> Fields<'a> {
         let smooth = self.smoothness();
         let (a, firmness) = (site.stiffness, site.stiffness + site.entropy + 2.0);
         let switch = firmness.max(1.0).sqrt();
-        let mut clusters = Vec::with_capacity(3);
+        let mut clusters = Vec::with_capacity(5);
         let mut add = |centre: f64, scale: f64, strength: f64| {
             clusters.push(Cluster { centre, scale, strength });
         };
@@ -166,6 +165,12 @@ impl<'a> Fields<'a> {
                         add(0.0, extent, 0.32 * extent / switch);
                     }
                 }
+            }
+        }
+        // The law of a bounded anchor ends with a jump, which the Gaussian smooths.
+        if let Some(bound) = self.mixing().and_then(InheritedLaw::bound) {
+            for edge in [-bound, bound] {
+                add(self.mean + self.coupling * edge, self.deviation, 1.0);
             }
         }
         clusters.retain(|c| c.centre > low - 10.0 * c.scale && c.centre < high + 10.0 * c.scale);
@@ -230,7 +235,11 @@ impl<'a> Fields<'a> {
                 Some(law) => law.polynomials().into(),
                 None => panels.densities(masses).into(),
             };
-            panels.fold_densities(&polynomials, &field, &grid.fields, &mut p);
+            if self.mixing().is_some_and(|law| law.bound().is_some()) {
+                panels.fold_pieces(&polynomials, &field, &grid.fields, &mut p);
+            } else {
+                panels.fold_densities(&polynomials, &field, &grid.fields, &mut p);
+            }
         }
         p.iter_mut().zip(&grid.weights).for_each(|(p, w)| *p *= w);
         p

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::law::{NODES, Panels};
+use crate::law::{NODES, Panel, Panels};
 
 /// Panels with less than this fraction of the mass are left out.
 pub(crate) const TRIMMED: f64 = 1e-26;
@@ -22,6 +22,8 @@ pub struct InheritedLaw {
     /// The masses jointly with every older task, the one just ended included,
     /// in the order of the tasks.
     joint: JointMasses,
+    /// The largest |a|, if there is one: the density may end there with a jump.
+    bound: Option<f64>,
 }
 
 impl InheritedLaw {
@@ -29,7 +31,13 @@ impl InheritedLaw {
     ///
     /// `columns` are masses at the nodes of `panels`, which are symmetric around 0: those of θ after
     /// the last task, and for every older task k those with W^k W^t = +1 and −1.
-    pub(crate) fn new(panels: &Panels, mut columns: Vec<Vec<f64>>, r_0: f64) -> Self {
+    /// `bound` is the largest anchor, if there is one.
+    pub(crate) fn new(
+        panels: &Panels,
+        mut columns: Vec<Vec<f64>>,
+        r_0: f64,
+        bound: Option<f64>,
+    ) -> Self {
         let norm: f64 = columns[0].iter().sum();
         columns.iter_mut().flatten().for_each(|p| *p /= norm);
         // Where the new teacher differs from the last, θ changes its sign.
@@ -43,6 +51,9 @@ impl InheritedLaw {
             columns[1..].chunks_exact(2).map(|c| [mix(&c[0], &c[1]), mix(&c[1], &c[0])]).collect();
         joint.push([mix(&columns[0], &nothing), mix(&nothing, &columns[0])]);
         let total = mix(&columns[0], &columns[0]);
+        if panels.panels.is_empty() {
+            return Self { joint, ..Self::nothing() };
+        }
         let kept: Vec<bool> =
             total.chunks_exact(NODES).map(|m| m.iter().sum::<f64>() > TRIMMED).collect();
         let keep = |masses: &[f64]| -> Vec<f64> {
@@ -55,7 +66,37 @@ impl InheritedLaw {
             total: keep(&total),
             polynomials: OnceLock::new(),
             joint: joint.iter().map(|pair| [keep(&pair[0]), keep(&pair[1])]).collect(),
+            bound,
         }
+    }
+
+    /// The law of anchors that are all 0.
+    pub(crate) fn nothing() -> Self {
+        let panels = Panels::at_zero();
+        Self { panels, total: vec![1.0], polynomials: OnceLock::new(), joint: vec![], bound: None }
+    }
+
+    /// The same jointly with the first `count` older tasks only.
+    pub(crate) fn with_tasks(mut self, count: usize) -> Self {
+        self.joint.truncate(count);
+        self
+    }
+
+    /// Whether it moves any field: not if every anchor is 0.
+    pub(crate) fn moves(&self) -> bool {
+        !self.panels.panels.is_empty()
+    }
+
+    /// The largest |a|, if there is one.
+    pub(crate) fn bound(&self) -> Option<f64> {
+        self.bound
+    }
+
+    /// The finest scale on which the density changes, its grading towards the bound apart.
+    pub(crate) fn finest(&self) -> f64 {
+        let Some(bound) = self.bound else { return self.panels.finest() };
+        let of_its_own = |p: &&Panel| p.scale < 0.3 * (bound - p.middle.abs());
+        self.panels.panels.iter().filter(of_its_own).fold(0.5 * bound, |m, p| f64::min(m, p.scale))
     }
 
     /// Where the law has its mass.

@@ -98,6 +98,11 @@ impl Panels {
         Self { panels, thetas }
     }
 
+    /// No panel, and one node at 0, where all the mass is.
+    pub fn at_zero() -> Self {
+        Self { panels: vec![], thetas: vec![0.0] }
+    }
+
     /// The length of the longest panel.
     fn longest(&self) -> f64 {
         self.panels.iter().fold(0.0, |m, p| f64::max(m, 2.0 * p.half))
@@ -164,6 +169,18 @@ impl Panels {
         density: &mut [f64],
     ) {
         interpolate(&self.panels, polynomials, field, fields, density);
+    }
+
+    /// The same, also where the density ends with a jump and where panels are much narrower than
+    /// the Gaussian: panel by panel.
+    pub fn fold_pieces(
+        &self,
+        polynomials: &[[f64; NODES]],
+        field: &Field,
+        fields: &[f64],
+        density: &mut [f64],
+    ) {
+        pieces(&self.panels, polynomials, field, fields, density);
     }
 }
 
@@ -271,6 +288,63 @@ multiversioned! {
                 }
             }
             *density = (sums.iter().sum::<f64>() * norm).max(0.0);
+        }
+    }
+}
+
+multiversioned! {
+    /// ∫ dθ g(θ) N(field; mean + coupling θ, deviation²) at every field, where g is a polynomial on each
+    /// panel: Gauss–Legendre on pieces of panels no longer than a few widths of the Gaussian.
+    fn pieces(
+        panels: &[Panel],
+        polynomials: &[[f64; NODES]],
+        law: &Field,
+        fields: &[f64],
+        density: &mut [f64],
+    ) {
+        let Field { mean, coupling, deviation } = *law;
+        let (nodes, weights) = &*LEGENDRE;
+        let width = deviation / coupling;
+        let reach = GAUSSIAN_STEP * f64::from(GAUSSIAN_SIDE) * width;
+        let norm = 1.0 / (deviation * (2.0 * std::f64::consts::PI).sqrt());
+        for (density, field) in density.iter_mut().zip(fields) {
+            let centre = (field - mean) / coupling;
+            let first = panels.partition_point(|p| p.middle + p.half < centre - reach);
+            let mut sum = 0.0;
+            for (p, polynomial) in panels.iter().zip(polynomials).skip(first) {
+                if p.middle - p.half > centre + reach {
+                    break;
+                }
+                let offset = p.middle - centre;
+                let low = ((-reach - offset) / p.half).max(-1.0);
+                let high = ((reach - offset) / p.half).min(1.0);
+                let count = ((high - low) * p.half / (FOLDED * width)).ceil().max(1.0);
+                let half = 0.5 * (high - low) / count;
+                for piece in 0..count as usize {
+                    let middle = low + (2.0 * piece as f64 + 1.0) * half;
+                    let (mut x, mut b, mut b_next) = ([0.0; NODES], [0.0; NODES], [0.0; NODES]);
+                    for j in 0..NODES {
+                        x[j] = middle + half * nodes[j];
+                    }
+                    for k in (0..NODES).rev() {
+                        let order = k as f64;
+                        let (one, two) =
+                            ((2.0 * order + 1.0) / (order + 1.0), (order + 1.0) / (order + 2.0));
+                        for j in 0..NODES {
+                            let new = polynomial[k] + one * x[j] * b[j] - two * b_next[j];
+                            b_next[j] = b[j];
+                            b[j] = new;
+                        }
+                    }
+                    let mut values = [0.0; NODES];
+                    for j in 0..NODES {
+                        let z = (offset + p.half * x[j]) / width;
+                        values[j] = weights[j] * b[j] * elementary::exp(-0.5 * z * z);
+                    }
+                    sum += half * p.half * values.iter().sum::<f64>();
+                }
+            }
+            *density = (sum * norm).max(0.0);
         }
     }
 }

@@ -75,20 +75,22 @@
 //! 1. [`parameters`] (ranges, errors), `number` (NaN in JSON), [`overlaps`] (order parameters), [`site`] (one magnetisation in
 //!    a field), `law` (densities on panels);
 //! 2. [`resolution`] (node counts);
-//! 3. [`energy`] (the energetic side), [`inherited`] (the law that a task inherits);
+//! 3. [`energy`] (the energetic side), [`inherited`] (the law that a task inherits), [`fading`] (how it is
+//!    weakened before);
 //! 4. [`fields`] (averages over the field);
 //! 5. [`posterior`] (the law that a task leaves), [`task`] (the closed equations);
 //! 6. `ends` (where the curve of solutions starts), then `strand` (a connected piece), then [`curve`]
 //!    (all pieces);
 //! 7. [`roots`] (solutions at one α), [`solution`] (what is reported);
 //! 8. `stage` (more nodes until nothing changes);
-//! 9. [`single`], then [`chain`] and [`branches`], then [`scan`], [`tune`], [`phase`] and [`rsb`].
+//! 9. [`single`], then [`chain`] and [`branches`], then [`stationary`], [`scan`], [`tune`], [`phase`] and [`rsb`].
 
 pub mod branches;
 pub mod chain;
 pub mod curve;
 mod ends;
 pub mod energy;
+pub mod fading;
 pub mod fields;
 pub mod inherited;
 mod law;
@@ -105,6 +107,7 @@ pub mod single;
 pub mod site;
 pub mod solution;
 mod stage;
+pub mod stationary;
 mod strand;
 pub mod task;
 pub mod tune;

@@ -56,6 +56,16 @@ pub fn check_r_0(value: f64) -> Result<f64, DomainError> {
     Ok(within("r0", value, (-1.0..=1.0).contains(&value), "between -1 and 1")?)
 }
 
+/// Checks λ.
+pub fn check_lambda(value: f64) -> Result<f64, DomainError> {
+    Ok(within("lambda", value, (-1.0..=1.0).contains(&value), "between -1 and 1")?)
+}
+
+/// Checks ρ.
+pub fn check_rho(value: f64) -> Result<f64, DomainError> {
+    Ok(within("rho", value, (0.0..=1.0).contains(&value), "between 0 and 1")?)
+}
+
 /// Checks q_⋆.
 pub fn check_q_star(value: f64) -> Result<f64, DomainError> {
     let ok = (1e-6..=1.0 - 0.999e-9).contains(&value);

@@ -8,6 +8,7 @@
 use remanent_math::multiversioned;
 use std::sync::OnceLock;
 
+use crate::fading::{Fading, Image};
 use crate::fields::{FieldGrid, Fields, Purpose};
 use crate::inherited::{InheritedLaw, JointMasses, TRIMMED};
 use crate::law::{NODES, Panel, Panels, coefficients};
@@ -24,7 +25,7 @@ const UNRESOLVED: f64 = 1e-11;
 /// How often.
 const HALVINGS: usize = 8;
 
-/// A panel on the side θ ≥ 0, and the values of each law there and at its mirror image.
+/// A panel on the side a ≥ 0, and the values of each law there and at its mirror image.
 type Pair = (Panel, [Vec<[f64; NODES]>; 2]);
 
 /// The law of θ after a task: the site measure averaged over the field.
@@ -67,10 +68,18 @@ impl Posterior {
 
     /// The law that the next task inherits, if its teacher has overlap `r_0` with this one.
     pub fn inherited(&self, r_0: f64) -> InheritedLaw {
+        self.faded(r_0, Fading::NONE)
+    }
+
+    /// The same if it fades before.
+    pub fn faded(&self, r_0: f64, fading: Fading) -> InheritedLaw {
         let mut laws: Vec<&[f64]> = vec![&self.total];
         laws.extend(self.joint.iter().flatten().map(Vec::as_slice));
-        let (panels, columns) = self.panels(&laws);
-        InheritedLaw::new(&panels, columns, r_0)
+        let (panels, mut columns) = self.panels(&laws, fading);
+        if fading.reverses() {
+            columns.iter_mut().for_each(|column| column.reverse());
+        }
+        InheritedLaw::new(&panels, columns, r_0, fading.bound())
     }
 
     /// The moments in each field.
@@ -82,17 +91,17 @@ impl Posterior {
         })
     }
 
-    /// Σ_B law(B) P(θ|B) at the nodes of a panel, for several laws.
-    fn at_nodes(&self, panel: &Panel, laws: &[&[f64]], densities: &mut [f64]) -> Vec<[f64; NODES]> {
+    /// The density of the anchor, Σ_B law(B) P(θ|B) dθ/da, at the nodes of a panel, for several laws.
+    fn at_nodes(&self, image: &Image, laws: &[&[f64]], densities: &mut [f64]) -> Vec<[f64; NODES]> {
         let mut values = vec![[0.0; NODES]; laws.len()];
         let fields = &self.grid.fields;
-        for (j, theta) in panel.thetas().into_iter().enumerate() {
+        for (j, (theta, stretch)) in image.thetas.into_iter().zip(image.stretch).enumerate() {
             let window = self.site.window(theta, fields, self.moments());
             let densities = &mut densities[window.clone()];
             let moments = &self.moments()[window.clone()];
             self.site.density(theta, &fields[window.clone()], moments, densities);
             for (values, law) in values.iter_mut().zip(laws) {
-                values[j] = dot(&law[window.clone()], densities);
+                values[j] = stretch * dot(&law[window.clone()], densities);
             }
         }
         values
@@ -130,10 +139,14 @@ impl Posterior {
         (width * width + moved * moved).sqrt().min(0.5)
     }
 
-    /// Panels that resolve the density on both sides of 0, in rising order,
-    /// each with its mirror image, and the values of each law at their nodes.
-    fn panels(&self, laws: &[&[f64]]) -> (Panels, Vec<Vec<f64>>) {
-        let pairs = self.pairs(laws);
+    /// Panels that resolve the density of the anchor on both sides of 0, in rising order,
+    /// each with its mirror image, and the masses of each law at their nodes.
+    fn panels(&self, laws: &[&[f64]], fading: Fading) -> (Panels, Vec<Vec<f64>>) {
+        if fading.forgets() {
+            let masses = laws.iter().map(|law| vec![law.iter().sum::<f64>()]).collect();
+            return (Panels::at_zero(), masses);
+        }
+        let pairs = self.pairs(laws, fading);
         let mut columns = vec![Vec::with_capacity(2 * NODES * pairs.len()); laws.len()];
         let mirrored = pairs.iter().rev().map(|(panel, sides)| (panel.mirrored(), &sides[1]));
         let straight = pairs.iter().map(|(panel, sides)| (*panel, &sides[0]));
@@ -149,7 +162,7 @@ impl Posterior {
     }
 
     /// The panels on the side θ ≥ 0, as long as the density is smooth on them and its mirror image.
-    fn pairs(&self, laws: &[&[f64]]) -> Vec<Pair> {
+    fn pairs(&self, laws: &[&[f64]], fading: Fading) -> Vec<Pair> {
         let mut pairs: Vec<Pair> = Vec::new();
         let mut seen = 0.0_f64;
         let refinement = self.resolution.factor() / Resolution::STANDARD.factor();
@@ -164,7 +177,7 @@ impl Posterior {
                 let to = (from + PANEL * scale / refinement).min(end);
                 let panel = Panel { middle: 0.5 * (from + to), half: 0.5 * (to - from), scale };
                 from = to;
-                let here = self.halve(panel, laws, seen, &mut pairs);
+                let here = self.halve(panel, fading, laws, seen, &mut pairs);
                 seen += here;
                 // Tails fall like e^{−2|θ|} at the slowest.
                 if from > farthest && seen > 0.3 && here < TRIMMED {
@@ -175,21 +188,29 @@ impl Posterior {
         pairs
     }
 
-    /// Adds `panel` to `pairs`, halved until a polynomial resolves the density on both of its sides.
-    /// Answers its mass; `seen` is the mass of the panels before it.
-    fn halve(&self, panel: Panel, laws: &[&[f64]], seen: f64, pairs: &mut Vec<Pair>) -> f64 {
+    /// Adds the image of a panel of θ to `pairs`, halved until a polynomial resolves the density on both of
+    /// its sides. Answers its mass; `seen` is the mass of the panels before it.
+    fn halve(
+        &self,
+        panel: Panel,
+        fading: Fading,
+        laws: &[&[f64]],
+        seen: f64,
+        pairs: &mut Vec<Pair>,
+    ) -> f64 {
         let mut densities = vec![0.0; self.grid.fields.len()];
         let mut open = vec![(panel, 0, f64::INFINITY)];
         let mut mass = 0.0;
         while let Some((panel, depth, before)) = open.pop() {
+            let image = fading.image(&panel);
             let sides =
-                [panel, panel.mirrored()].map(|side| self.at_nodes(&side, laws, &mut densities));
+                [&image, &image.mirrored()].map(|side| self.at_nodes(side, laws, &mut densities));
             // The last coefficients relative to the size of the density.
             let rough = sides.iter().fold(0.0, |worst: f64, side| {
                 let size = side[0].iter().fold(0.0, |m, v| f64::max(m, *v));
                 let last = coefficients(&side[0]);
                 let tail = last[NODES - 2..].iter().map(|c| c.abs()).sum::<f64>();
-                let matters = size * panel.half > 1e-18 * seen.max(1e-3);
+                let matters = size * image.panel.half > 1e-18 * seen.max(1e-3);
                 if matters { worst.max(tail / size) } else { worst }
             });
             // Rounding does not become smaller on a shorter panel.
@@ -199,11 +220,11 @@ impl Posterior {
                 open.push((low, depth + 1, rough));
                 continue;
             }
-            let weights = panel.weights();
+            let weights = image.panel.weights();
             for side in &sides {
                 mass += side[0].iter().zip(&weights).map(|(v, w)| v * w).sum::<f64>();
             }
-            pairs.push((panel, sides));
+            pairs.push((image.panel, sides));
         }
         mass
     }

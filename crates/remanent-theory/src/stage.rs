@@ -12,6 +12,7 @@ use remanent_math::linear;
 use remanent_math::newton::{Outcome, Root};
 
 use crate::curve::{Branch, CurvePoint};
+use crate::overlaps::Conjugates;
 use crate::posterior::{Posterior, flips};
 use crate::resolution::Resolution;
 use crate::roots::{Found, free_energy};
@@ -102,6 +103,16 @@ impl Stage {
         Some(Self { root, solution, older, floor })
     }
 
+    /// The same with other errors on older tasks.
+    pub fn with_older(self, older: Vec<f64>) -> Self {
+        Self { older, ..self }
+    }
+
+    /// The conjugates.
+    pub fn conjugates(&self) -> Conjugates {
+        from_coordinates(&self.root.x)
+    }
+
     /// The law of the magnetisations that the task leaves.
     pub fn posterior(&self, task: &Task, resolution: Resolution) -> Posterior {
         let c = from_coordinates(&self.root.x);
@@ -147,7 +158,7 @@ impl Stage {
     /// vanish with them: r by √q_0, p by 1e-3, A by the spread of the fields,
     /// −βf by 0.01, the replicon by 1. With an inherited law 1 − p counts by 1e-17 at the
     /// least: what it inherits is a law whose tails are cut.
-    fn difference(&self, other: &Self) -> f64 {
+    pub fn difference(&self, other: &Self) -> f64 {
         let (a, b) = (&self.solution, &other.solution);
         let relative = |x: f64, y: f64, size: f64| {
             let difference = (x - y).abs() / y.abs().max(size);

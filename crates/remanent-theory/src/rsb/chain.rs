@@ -109,7 +109,11 @@ impl Chain {
             };
             rows.push(row);
             let Some(posterior) = posterior else { break };
-            inherited = self.r_0.get(t).map(|r_0| posterior.inherited(*r_0));
+            inherited = self
+                .r_0
+                .get(t)
+                .zip(self.fading.get(t))
+                .map(|(r_0, fading)| posterior.faded(*r_0, *fading));
         }
         Ok(rows)
     }
