@@ -40,6 +40,7 @@ pub mod monte_carlo;
 mod options;
 mod query;
 mod report;
+mod stream;
 
 pub use answer::{Answer, Constrained, known};
 pub use broken::{
@@ -53,3 +54,4 @@ pub use options::{
 };
 pub use query::{Query, QueryError};
 pub use report::TheoryReport;
+pub use stream::StreamPoint;

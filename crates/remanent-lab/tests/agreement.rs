@@ -44,6 +44,15 @@ fn the_sampled_ensemble_agrees_with_the_theory_of_two_tasks() {
     assert_agreement("alpha = [0.5, 1]\nbeta = [5, 10]\nr0 = 0.5\ngamma = 0.7", 32, 3.0);
 }
 
+#[test]
+fn the_sampled_ensemble_agrees_with_the_theory_of_anchors_that_fade() {
+    assert_agreement(
+        "alpha = [0.5, 1, 0.8]\nbeta = [5, 10, 8]\nr0 = 0.5\ngamma = 1\nlambda = [0.8, 0.5]\nrho = [0.9, 1]",
+        32,
+        4.0,
+    );
+}
+
 /// With a wrong inverse temperature the same comparison fails: the test above can fail.
 #[test]
 fn a_wrong_temperature_is_noticed() {

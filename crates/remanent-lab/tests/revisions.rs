@@ -57,7 +57,7 @@ const TRAININGS: [(&str, &str); 16] = [
     ("joint-batch", "learner = 'joint'\nnormalisation = 'batch'"),
 ];
 
-const SIMULATIONS: [(&str, &str); 11] = [
+const SIMULATIONS: &[(&str, &str)] = &[
     ("sgd", "alpha = [1, 1]\nr0 = 0.5\nepochs = 4\nfresh_patterns = 50"),
     ("sgd-adam", "alpha = 1\nepochs = 4\noptimizer = 'adam'\nweight_decay = 0.01"),
     ("sgd-magnetisation", "alpha = [1, 1]\nepochs = 4\nspace = 'magnetisation'"),
@@ -71,6 +71,11 @@ const SIMULATIONS: [(&str, &str); 11] = [
         "alpha = [0.5, 1]\nbeta = [5, 10]\nr0 = 0.5\ngamma = 0.7\nlearner = 'boltzmann'\nwarmup = 4\nsweeps = 8",
     ),
     (
+        "boltzmann-fading",
+        "alpha = [0.5, 1]\nbeta = 5\nr0 = 0.5\nlambda = 0.8\nrho = 0.9\nlearner = 'boltzmann'\nwarmup = 4\nsweeps = 8",
+    ),
+    ("gd-fading", "alpha = [1, 1]\nr0 = -0.3\nepochs = 6\nlearner = 'gd'\nlambda = -0.5"),
+    (
         "boltzmann-teacher",
         "alpha = 1\nlearner = 'boltzmann'\nstart = 0.9\nwarmup = 4\nsweeps = 8\nchains = 3",
     ),
@@ -80,9 +85,14 @@ const SIMULATIONS: [(&str, &str); 11] = [
     ),
 ];
 
-const QUESTIONS: [(&str, &str); 8] = [
+const QUESTIONS: &[(&str, &str)] = &[
     ("single", "alpha = [1.0, 1.7]\nbeta = [10, 20]\nbranch = 'all'"),
     ("constrained", "alpha = 2\nbeta = [5, 20]\nq_star = [0.3, 0.6]"),
+    ("chain-fading", "alpha = [2, 1, 1]\nr0 = 0.5\ngamma = 0.5\nlambda = 0.8\nrho = 0.9"),
+    (
+        "chain-stationary",
+        "alpha = 1\nbeta = 5\nr0 = 0.5\nlambda = 0.9\nstationary = true\nmemory = 3",
+    ),
     ("chain", "alpha = [2, 1]\nr0 = 0.5\ngamma = 0.1\nscan = {'alpha.2' = [1, 2]}"),
     ("chain-uniform", "alpha = [1, 1, 1]\nr0 = [0.5, -0.2]\nbeta = 5\nprior = 'uniform'"),
     ("branches", "alpha = [1.4, 2.0]"),
@@ -225,7 +235,7 @@ fn lines() -> Vec<Line> {
     let cell = ConvergenceTrial { study: &study, trial };
     lines.push(Line::of("convergence-time", "convergence-time", &cell));
     for (name, text) in QUESTIONS {
-        let ask = if name == "chain-uniform" { "chain" } else { name };
+        let ask = if name.starts_with("chain-") { "chain" } else { name };
         let query = Query::from_table(&format!("ask = '{ask}'\n{text}").parse().unwrap()).unwrap();
         lines.push(Line::of("theory", name, &QueryCell { query: &query }));
     }

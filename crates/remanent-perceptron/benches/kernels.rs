@@ -42,6 +42,7 @@ fn epochs(criterion: &mut Criterion) {
         weight_decay: 0.0,
         batch: Batch::Size(32),
         gamma: vec![1.0],
+        fading: Default::default(),
         uniform_prior: false,
         rise: None,
         epochs: vec![100_000_000],

@@ -9,6 +9,7 @@ use remanent_math::statistics::Mixing;
 use serde::{Deserialize, Serialize};
 
 use crate::ensemble::{Ensemble, KlTerm};
+use crate::fading::Fading;
 use crate::gradient::Row;
 use crate::observables::{Overlaps, error_on};
 use crate::parameters::{ParameterError, list_of, nth, within};
@@ -33,6 +34,8 @@ pub struct BoltzmannLearner {
     pub beta: Vec<f64>,
     /// Factor γ of the KL term to the previous task: one value, or one for each switch of tasks.
     pub gamma: Vec<f64>,
+    /// How a state fades before it becomes the anchor of the next task (the paper: not at all).
+    pub fading: Fading,
     /// Whether the first task has the uniform prior (the paper: no).
     pub uniform_prior: bool,
     /// Markov chains on the same data.
@@ -58,6 +61,7 @@ impl BoltzmannLearner {
         for &gamma in &self.gamma {
             within("gamma", gamma, (0.0..=1e6).contains(&gamma), "between 0 and 1e6")?;
         }
+        self.fading.check(tasks)?;
         let chains = self.chains;
         within("chains", chains as f64, (2..=64).contains(&chains), "between 2 and 64")?;
         let sweeps = self.sweeps;
@@ -354,7 +358,10 @@ impl<'a> Sampling<'a> {
             return;
         }
         let coupling = nth(&self.learner.gamma, task - 1) * nth(&self.learner.beta, task);
-        self.progress.anchor = Some((self.chains[0].position.clone(), coupling));
+        let fading = &self.learner.fading;
+        let position = self.chains[0].position.iter();
+        let anchor = position.map(|field| fading.anchor(task - 1, *field)).collect();
+        self.progress.anchor = Some((anchor, coupling));
         self.ensemble = ensemble(self.learner, self.world, &self.progress);
         for (chain, kept) in self.chains.iter_mut().zip(&mut self.progress.chains) {
             let position =

@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bits;
+use crate::fading::Fading;
 use crate::loss::{Pull, Workspace, divergence};
 use crate::observables::{Overlaps, error_on};
 use crate::optimizer::{Memory, Optimizer, Rule};
@@ -65,6 +66,8 @@ pub struct GradientLearner {
     pub batch: Batch,
     /// Factor γ of the KL term to the previous task: one value, or one for each switch of tasks.
     pub gamma: Vec<f64>,
+    /// How a state fades before it becomes the anchor of the next task (the paper: not at all).
+    pub fading: Fading,
     /// Whether the first task has the uniform prior (the paper: no).
     pub uniform_prior: bool,
     /// The schedule of q_⋆, if the norm is prescribed.
@@ -96,6 +99,7 @@ impl GradientLearner {
         for &gamma in &self.gamma {
             within("gamma", gamma, (0.0..=1e6).contains(&gamma), "between 0 and 1e6")?;
         }
+        self.fading.check(tasks)?;
         if let Some(Rise { from, to }) = self.rise {
             for q in [from, to] {
                 within("q-star", q, q > 0.0 && q < 1.0, "above 0 and below 1")?;
@@ -330,8 +334,9 @@ impl<'a> Trainer<'a> {
     }
 
     fn switch(&mut self) {
-        self.progress.anchor =
-            (0..self.world.sites()).map(|site| self.student.field(site) as f32).collect();
+        let (fading, switch) = (&self.learner.fading, self.progress.task);
+        let anchor = |site: usize| fading.anchor(switch, self.student.field(site)) as f32;
+        self.progress.anchor = (0..self.world.sites()).map(anchor).collect();
         self.progress.memory = Memory::default();
         self.progress.task += 1;
         self.progress.epoch = 0;

@@ -28,6 +28,7 @@
 //!     weight_decay: 0.0,
 //!     batch: Batch::Size(32),
 //!     gamma: vec![1.0],
+//!     fading: Default::default(),
 //!     uniform_prior: false,
 //!     rise: None,
 //!     epochs: vec![300],
@@ -65,6 +66,7 @@ pub mod boltzmann;
 pub mod bound;
 pub mod convergence;
 mod ensemble;
+pub mod fading;
 pub mod gradient;
 mod loss;
 pub mod observables;

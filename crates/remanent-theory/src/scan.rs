@@ -19,6 +19,10 @@ pub enum Quantity {
     Gamma,
     /// r_0.
     R0,
+    /// λ.
+    Lambda,
+    /// ρ.
+    Rho,
 }
 
 /// A name that is not a parameter of a chain.
@@ -27,7 +31,7 @@ pub enum Quantity {
 pub enum ScanError {
     /// Unknown name.
     #[error(
-        "cannot scan '{0}': use alpha, beta, gamma or r0, for one task (step) as alpha2, beta2, gamma1, r0_1"
+        "cannot scan '{0}': use alpha, beta, gamma, r0, lambda or rho, for one task (step) as alpha2, beta2, gamma1, r0_1"
     )]
     UnknownName(String),
     /// A task that does not exist.
@@ -73,6 +77,8 @@ impl ScanAxis {
             ("beta", Quantity::Beta),
             ("gamma", Quantity::Gamma),
             ("r0", Quantity::R0),
+            ("lambda", Quantity::Lambda),
+            ("rho", Quantity::Rho),
         ]
         .into_iter()
         .find_map(|(word, q)| name.strip_prefix(word).map(|rest| (q, rest)))
@@ -93,7 +99,7 @@ impl ScanAxis {
         let steps = tasks.saturating_sub(1);
         let count = match self.quantity {
             Quantity::Alpha | Quantity::Beta => tasks,
-            Quantity::Gamma | Quantity::R0 => steps,
+            Quantity::Gamma | Quantity::R0 | Quantity::Lambda | Quantity::Rho => steps,
         };
         let same = self.index == before.index || count <= 1;
         self.quantity == before.quantity && (self.index.is_none() || same)
@@ -101,11 +107,19 @@ impl ScanAxis {
 
     fn apply(&self, parameters: &mut ChainParameters, value: f64) -> Result<(), ScanError> {
         let tasks = parameters.alpha.len();
+        let steps = tasks.saturating_sub(1);
+        for list in [&mut parameters.lambda, &mut parameters.rho] {
+            if list.is_empty() {
+                list.push(1.0);
+            }
+        }
         let (list, count) = match self.quantity {
             Quantity::Alpha => (&mut parameters.alpha, tasks),
             Quantity::Beta => (&mut parameters.beta, tasks),
-            Quantity::Gamma => (&mut parameters.gamma, tasks.saturating_sub(1)),
-            Quantity::R0 => (&mut parameters.r_0, tasks.saturating_sub(1)),
+            Quantity::Gamma => (&mut parameters.gamma, steps),
+            Quantity::R0 => (&mut parameters.r_0, steps),
+            Quantity::Lambda => (&mut parameters.lambda, steps),
+            Quantity::Rho => (&mut parameters.rho, steps),
         };
         if list.len() == 1 {
             *list = vec![list[0]; count.max(1)];
@@ -178,9 +192,22 @@ impl ScanPoint {
 /// The scanned values by name, and the chain that they make, not yet solved.
 pub type ScanCase = (Vec<(String, f64)>, Chain);
 
+/// The scanned values by name, and the parameters with them.
+pub type ScanParameters = (Vec<(String, f64)>, ChainParameters);
+
 /// The chains at every point of the product of the axes, checked; the last axis varies
 /// fastest.
 pub fn cases(parameters: &ChainParameters, axes: &[ScanAxis]) -> Result<Vec<ScanCase>, ScanError> {
+    let points = product(parameters, axes)?.into_iter();
+    points.map(|(at, p)| Ok((at, p.check()?))).collect()
+}
+
+/// The parameters at every point of the product of the axes, not checked; the last axis varies
+/// fastest.
+pub fn product(
+    parameters: &ChainParameters,
+    axes: &[ScanAxis],
+) -> Result<Vec<ScanParameters>, ScanError> {
     for (i, axis) in axes.iter().enumerate() {
         let covered = |before: &&ScanAxis| axis.covers(before, parameters.alpha.len());
         if let Some(before) = axes[..i].iter().find(covered) {
@@ -188,7 +215,7 @@ pub fn cases(parameters: &ChainParameters, axes: &[ScanAxis]) -> Result<Vec<Scan
             return Err(ScanError::Twice { first, second });
         }
     }
-    let mut points: Vec<(Vec<(String, f64)>, ChainParameters)> = vec![(vec![], parameters.clone())];
+    let mut points: Vec<ScanParameters> = vec![(vec![], parameters.clone())];
     for axis in axes {
         let mut next = Vec::with_capacity(points.len() * axis.values.len());
         for (at, base) in &points {
@@ -202,7 +229,7 @@ pub fn cases(parameters: &ChainParameters, axes: &[ScanAxis]) -> Result<Vec<Scan
         }
         points = next;
     }
-    points.into_iter().map(|(at, p)| Ok((at, p.check()?))).collect()
+    Ok(points)
 }
 
 /// Solves the chain at every point of the product of the axes; the last axis

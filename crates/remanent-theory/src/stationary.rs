@@ -23,6 +23,8 @@ use crate::task::Task;
 const MOST_TASKS: usize = 1000;
 /// The relative distance from the stationary state at which it counts as reached.
 const REACHED: f64 = 1e-10;
+/// The memory curve ends here if the error stays away from that of guessing.
+pub const LONGEST: usize = 500;
 /// An error this close to that of guessing is forgotten: the memory curve ends there.
 const FORGOTTEN: f64 = 1e-3;
 
@@ -31,8 +33,7 @@ const FORGOTTEN: f64 = 1e-3;
 pub struct Stationary {
     /// The solution that every task has.
     pub state: Solution,
-    /// The error on the task ℓ steps back, from ℓ = 0 on: as long as asked for, or until the error
-    /// is within 0.001 of 1/2.
+    /// The error on the task ℓ steps back, from ℓ = 0 on.
     #[serde(with = "number::list")]
     pub memory: Vec<f64>,
     /// Number of tasks after which the first state was stationary.
@@ -60,8 +61,8 @@ impl Stationary {
 pub struct Stream {
     /// Its first two tasks.
     chain: Chain,
-    /// The length of the memory curve.
-    length: usize,
+    /// The largest ℓ of the memory curve; `None` follows it until it is forgotten.
+    length: Option<usize>,
 }
 
 /// A task of the stream that is like the one before it.
@@ -75,8 +76,9 @@ struct Settled {
 
 impl Stream {
     /// A stream whose tasks have the parameters of a chain, one value each. `length` is the
-    /// largest ℓ of the memory curve.
-    pub fn new(parameters: &ChainParameters, length: usize) -> Result<Self, DomainError> {
+    /// largest ℓ of the memory curve; without one it is followed until the error is within 0.001 of
+    /// that of guessing, at most [`LONGEST`] tasks back.
+    pub fn new(parameters: &ChainParameters, length: Option<usize>) -> Result<Self, DomainError> {
         let one = |name, values: &[f64]| match values {
             [] | [_] => Ok(()),
             values => Err(DomainError::WrongLength {
@@ -216,13 +218,14 @@ impl Stream {
         let mut one_minus_p = Vec::new();
         let conjugates = settled.stage.conjugates();
         let mut law = self.left(&settled.stage, &settled.law, 1, resolution);
-        while one_minus_p.len() < self.length {
+        while one_minus_p.len() < self.length.unwrap_or(LONGEST) {
             let task = self.later(&law);
             let (site, fields) = (task.site(&conjugates), task.fields(&conjugates));
             let Some(next) = flips(&site, &fields, resolution).1.first().copied() else { break };
             one_minus_p.push(next.clamp(0.0, 2.0));
             // 1/2 − ε = asin(p)/π.
-            if (1.0 - next).abs() < FORGOTTEN * std::f64::consts::PI {
+            let forgotten = (1.0 - next).abs() < FORGOTTEN * std::f64::consts::PI;
+            if self.length.is_none() && forgotten {
                 break;
             }
             law = self.left(&settled.stage, &law, 1, resolution);

@@ -132,7 +132,7 @@ fn stream(alpha: f64, beta: f64, r_0: f64, gamma: f64, lambda: f64, rho: f64) ->
         rho: vec![rho],
         ..Default::default()
     };
-    Stream::new(&parameters, 50).unwrap().solve()
+    Stream::new(&parameters, None).unwrap().solve()
 }
 
 /// A long chain comes to the stationary state, and its errors are the memory curve.
@@ -180,5 +180,5 @@ fn lists_make_no_stationary_stream() {
         gamma: vec![1.0],
         ..Default::default()
     };
-    assert!(Stream::new(&parameters, 5).unwrap_err().to_string().contains("alpha"));
+    assert!(Stream::new(&parameters, None).unwrap_err().to_string().contains("alpha"));
 }

@@ -38,9 +38,10 @@ pub enum TheoryCommand {
     /// Solve a chain of tasks: the error on every task after each one
     ///
     /// The teachers form a Markov chain: neighbours have overlap r0, distant ones the product. A scan
-    /// repeats the chain over values of one or two parameters.
+    /// repeats the chain over values of one or two parameters. With --stationary the tasks are
+    /// repeated until nothing changes: the state of an endless stream.
     #[command(
-        after_help = "Examples:\n  remanent theory chain --alpha 2,3,3,3 --beta 20 --r0 0.5 --gamma 1\n  remanent theory chain --alpha 2,2 --r0 0.5 --scan alpha.2=0.1:5:0.1 --plot scan.svg"
+        after_help = "Examples:\n  remanent theory chain --alpha 2,3,3,3 --beta 20 --r0 0.5 --gamma 1\n  remanent theory chain --alpha 2,2 --r0 0.5 --scan alpha.2=0.1:5:0.1 --plot scan.svg\n  remanent theory chain --alpha 1 --beta 5 --r0 0.5 --lambda 0.9 --stationary"
     )]
     Chain(Chain),
     /// Trace the curve of solutions in alpha around its folds
@@ -62,11 +63,15 @@ pub enum TheoryCommand {
         after_help = "Example:\n  remanent theory complexity --alpha 0.518 --beta 50 --plot complexity.svg"
     )]
     Complexity(TheoryQuestion<ComplexityOptions>),
-    /// Find the gamma that minimises the errors at the end of a chain
+    /// Find the gamma, lambda and rho that minimise the errors at the end of a chain
     ///
-    /// gamma is the factor of the KL term: how strongly the old tasks are protected. The curve from
-    /// which it was chosen is also shown.
-    #[command(after_help = "Example:\n  remanent theory tune --alpha 2,2 --r0 0.5 --beta 20")]
+    /// gamma is the factor of the KL term: how strongly the old tasks are protected. lambda and rho
+    /// weaken what a task leaves before the next one: how fast old tasks fade. The values from which
+    /// the best ones were chosen are also shown; if several parameters are searched, those that no
+    /// other point beats both on the newest task and on the older ones.
+    #[command(
+        after_help = "Examples:\n  remanent theory tune --alpha 2,2 --r0 0.5 --beta 20\n  remanent theory tune --alpha 1 --r0 0.5 --beta 5 --stationary --gamma 0.5,1,2 --lambda 0.5:1:0.1"
+    )]
     Tune(TheoryQuestion<TuneOptions>),
 }
 
@@ -126,7 +131,9 @@ impl Chain {
         })?;
         let pair = |text: &String| {
             let (key, values) = scan(text)?;
-            if let Some(notice) = plan::old_spelling(&key, &["alpha", "beta", "gamma", "r0"]) {
+            if let Some(notice) =
+                plan::old_spelling(&key, &["alpha", "beta", "gamma", "r0", "lambda", "rho"])
+            {
                 output::remark(quiet, &format!("note: {notice}"));
             }
             Ok(Value::Array(vec![key.into(), values]))

@@ -145,6 +145,8 @@ fn parameters(
         } else {
             (0..steps).map(|step| nth(&setting.r_0, step)).collect()
         },
+        lambda: simulation.fading().lambda.clone(),
+        rho: simulation.fading().rho.clone(),
         choice: vec![choice.branch],
         ..ChainParameters::default()
     })

@@ -1,6 +1,7 @@
 //! A simulation, read from its options and checked: the defaults of each learner.
 
 use remanent_perceptron::boltzmann::{BoltzmannLearner, Start};
+use remanent_perceptron::fading::Fading;
 use remanent_perceptron::gradient::{Batch, GradientLearner, Rise};
 use remanent_perceptron::optimizer::Rule;
 use remanent_perceptron::parameters::{OutOfRange, ParameterError, Setting, within};
@@ -76,6 +77,14 @@ impl From<OutOfRange> for SettingError {
 }
 
 impl Simulation {
+    /// How a state fades before it becomes the anchor of the next task.
+    pub fn fading(&self) -> &Fading {
+        match &self.learner {
+            Learner::Gradient(learner) => &learner.fading,
+            Learner::Boltzmann(learner) => &learner.fading,
+        }
+    }
+
     /// Reads and checks a case.
     pub fn from_table(table: &Table) -> Result<Self, SettingError> {
         let options = SimulationOptions::read(table)?;
@@ -197,6 +206,12 @@ impl Simulation {
         if let (Value::Object(all), Value::Object(learner)) = (&mut value, learner) {
             all.extend(learner);
         }
+        // Records of runs without fading keep their names.
+        let fading = self.fading();
+        if !fading.is_none() {
+            value["lambda"] = json!(fading.lambda);
+            value["rho"] = json!(fading.rho);
+        }
         value
     }
 }
@@ -282,6 +297,7 @@ fn gradient(
         weight_decay: given.weight_decay,
         batch: given.batch.unwrap_or(batch),
         gamma: options.gamma.clone().unwrap_or(vec![gamma]),
+        fading: fading(options),
         uniform_prior: options.prior == Prior::Uniform,
         rise,
         epochs,
@@ -294,6 +310,7 @@ fn boltzmann(options: &SimulationOptions) -> BoltzmannLearner {
     BoltzmannLearner {
         beta: options.beta.clone(),
         gamma: options.gamma.clone().unwrap_or(vec![1.0]),
+        fading: fading(options),
         uniform_prior: options.prior == Prior::Uniform,
         chains: options.chains,
         warmup,
@@ -301,6 +318,10 @@ fn boltzmann(options: &SimulationOptions) -> BoltzmannLearner {
         start: options.start,
         record_every: options.record_every.unwrap_or(default_interval(warmup + sweeps)),
     }
+}
+
+fn fading(options: &SimulationOptions) -> Fading {
+    Fading { lambda: options.lambda.clone(), rho: options.rho.clone() }
 }
 
 fn prior_text(uniform: bool) -> &'static str {

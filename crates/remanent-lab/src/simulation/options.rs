@@ -116,6 +116,11 @@ options! {
             /// Factor of the KL term to the previous task: one number, or one for each step
             /// [default: 1; 0 in magnetisation space]
             gamma: Option<Vec<f64>> = None,
+            /// Factor of the magnetisations before they become the anchor of the next task, from -1 to 1: one
+            /// number, or one for each step
+            lambda: Vec<f64> = vec![1.0],
+            /// Factor of the field of the anchor, from 0 to 1: one number, or one for each step
+            rho: Vec<f64> = vec![1.0],
             /// Prior of the first task
             prior: Prior = Prior::None,
             /// Record every N epochs or sweeps [default: about 200 rows]

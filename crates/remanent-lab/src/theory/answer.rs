@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::broken::BrokenAnswer;
 use super::monte_carlo::MonteCarlo;
+use super::stream::StreamPoint;
 
 /// A number of a result, if it exists and is finite.
 pub fn known(value: f64) -> Option<f64> {
@@ -39,7 +40,9 @@ pub enum Answer {
     Branches(Box<Branches>),
     /// The phase diagram.
     PhaseDiagram(PhaseDiagram),
-    /// The best γ.
+    /// Stationary states of streams: one, or one for each combination of the scanned values.
+    Stationary(Vec<StreamPoint>),
+    /// The best γ, λ and ρ.
     Tune(Tuned),
     /// Any of these with broken replica symmetry.
     Broken(BrokenAnswer),
@@ -73,7 +76,12 @@ impl Answer {
         if let Self::PhaseDiagram(diagram) = self { Some(diagram) } else { None }
     }
 
-    /// The γ of `ask = "tune"`.
+    /// The streams of `ask = "chain"` with `stationary`.
+    pub fn as_stationary(&self) -> Option<&[StreamPoint]> {
+        if let Self::Stationary(points) = self { Some(points) } else { None }
+    }
+
+    /// The γ, λ and ρ of `ask = "tune"`.
     pub fn as_tune(&self) -> Option<&Tuned> {
         if let Self::Tune(tuned) = self { Some(tuned) } else { None }
     }

@@ -37,6 +37,7 @@ impl Cell for QueryCell<'_> {
             Ask::Constrained { beta, q_star, .. } => beta.len() * q_star.len(),
             Ask::Chain { axes, .. } => axes.iter().map(|a| a.values.len()).product(),
             Ask::Branches { .. } | Ask::Tune { .. } => 1,
+            Ask::Stationary(ask) => ask.work(),
             Ask::Broken(ask) => ask.work(),
             Ask::MonteCarlo(study) => return study.work(),
         };
@@ -79,9 +80,10 @@ impl Cell for QueryCell<'_> {
                 let done = || context.advance(1);
                 Answer::PhaseDiagram(phase_diagram(beta, *prior, &done).map_err(failed)?)
             }
-            Ask::Tune { parameters, gamma, objective } => {
-                // How many γ are tried between those of the grid is not known before.
-                let tuned = tune(parameters, gamma, *objective, &|| ()).map_err(failed)?;
+            Ask::Stationary(ask) => Answer::Stationary(ask.run(context)?),
+            Ask::Tune { parameters, search } => {
+                // How many points are tried between those of the grid is not known before.
+                let tuned = tune(parameters, search, &|| ()).map_err(failed)?;
                 context.advance(1);
                 Answer::Tune(tuned)
             }

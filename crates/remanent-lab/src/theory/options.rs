@@ -21,7 +21,7 @@ pub enum Question {
     Branches,
     /// The phase diagram.
     PhaseDiagram,
-    /// The best γ.
+    /// The best γ, λ and ρ.
     Tune,
     /// The complexity of clusters.
     Complexity,
@@ -83,7 +83,7 @@ words! {
         "chain" => Chain, "a chain of tasks";
         "branches" => Branches, "the curve of solutions with its folds";
         "phase-diagram" => PhaseDiagram, "spinodals, crossing and replicon lines over beta";
-        "tune" => Tune, "the best gamma";
+        "tune" => Tune, "the best gamma, lambda and rho";
         "complexity" => Complexity, "the complexity of clusters over their free energy";
         "monte-carlo" => MonteCarlo, "the published estimator against exact values";
     }
@@ -109,6 +109,7 @@ words! {
     Objective {
         "mean" => Mean, "the mean of the errors";
         "max" => Max, "the largest error";
+        "newest" => Newest, "the error on the newest task";
     }
 }
 
@@ -167,16 +168,37 @@ options! {
 }
 
 options! {
+    /// What is asked of a stationary stream.
+    pub struct StreamOptions {
+        "Question" {
+            /// With --stationary: follow the memory curve so many tasks back [default: until the error is
+            /// within 0.001 of 1/2]
+            memory: Option<usize> = None,
+            /// With --stationary: error below which a task counts as remembered
+            remembered: f64 = 0.4,
+        }
+    }
+}
+
+options! {
     /// Options of `theory chain`.
     pub struct ChainOptions {
         ..tasks: TasksOptions,
+        ..stream: StreamOptions,
         "Question" {
             /// Factor of the KL term to the previous task: one value, or one per step
             gamma: Vec<f64> = vec![1.0],
+            /// Factor of the magnetisations before they become the anchor of the next task, from -1 to 1: one
+            /// value, or one per step
+            lambda: Vec<f64> = vec![1.0],
+            /// Factor of the field of the anchor, from 0 to 1: one value, or one per step
+            rho: Vec<f64> = vec![1.0],
             /// Hold the self-overlap of each task at this value
             q_star: Option<Vec<f64>> = None,
             /// Steps of replica-symmetry breaking in each task, 0 or 1: at most so many
             rsb: Rsb = Rsb::Zero,
+            /// Solve the stationary state of an endless stream of like tasks, and its memory curve
+            stationary: bool = false,
         }
     }
 }
@@ -235,8 +257,17 @@ options! {
         "Question" {
             /// What is minimised
             objective: Objective = Objective::Mean,
-            /// Values of gamma from which the search starts [default: 0 and 41 values from 0.001 to 10]
+            /// Values of gamma from which the search starts; one value is not searched [default: 0 and 41
+            /// values from 0.001 to 10]
             gamma: Option<Vec<f64>> = None,
+            /// Values of lambda from which the search starts; one value is not searched
+            lambda: Vec<f64> = vec![1.0],
+            /// Values of rho from which the search starts; one value is not searched
+            rho: Vec<f64> = vec![1.0],
+            /// Count only the errors on the latest tasks, so many [default: all tasks, 5 with --stationary]
+            last: Option<usize> = None,
+            /// Tune the stationary state of an endless stream of like tasks
+            stationary: bool = false,
         }
     }
 }

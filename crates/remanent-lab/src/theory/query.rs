@@ -3,10 +3,12 @@
 
 use remanent_theory::chain::ChainParameters;
 use remanent_theory::parameters::{
-    Choice, DomainError, Prior, check_alpha, check_beta, check_gamma, check_q_star,
+    Choice, DomainError, Prior, check_alpha, check_beta, check_gamma, check_lambda, check_q_star,
+    check_rho,
 };
 use remanent_theory::scan::{ScanAxis, ScanError, cases};
-use remanent_theory::tune::{Objective, usual_gammas};
+use remanent_theory::stationary::{LONGEST, Stream};
+use remanent_theory::tune::{Search, usual_gammas};
 use serde_json::{Value, json};
 use thiserror::Error;
 use toml::{Table, Value as Setting};
@@ -15,8 +17,9 @@ use super::broken::BrokenAsk;
 use super::monte_carlo::Study;
 use super::options::{
     BranchesOptions, ChainOptions, ComplexityOptions, ConstrainedOptions, PhaseDiagramOptions,
-    Question, QuestionOptions, Rsb, SingleOptions, TasksOptions, TuneOptions,
+    Question, QuestionOptions, Rsb, SingleOptions, StreamOptions, TasksOptions, TuneOptions,
 };
+use super::stream::StreamAsk;
 use crate::config::{ConfigError, check_keys};
 use crate::lists::{self, TooManyCases};
 use crate::options::{Options, Words};
@@ -25,6 +28,8 @@ use crate::values::{self, ValueError};
 /// Raised whenever the same question gets another answer than before, so that records of an
 /// earlier program are not taken for those of this one.
 const REVISION: u32 = 3;
+/// The same for `tune`.
+const TUNE_REVISION: u32 = 4;
 /// The same for studies by Monte Carlo.
 const MONTE_CARLO_REVISION: u32 = 2;
 
@@ -77,7 +82,8 @@ pub(super) enum Ask {
     Chain { parameters: ChainParameters, axes: Vec<ScanAxis> },
     Branches { beta: f64, low: f64, high: f64, prior: Prior },
     PhaseDiagram { beta: Vec<f64>, prior: Prior },
-    Tune { parameters: ChainParameters, gamma: Vec<f64>, objective: Objective },
+    Stationary(StreamAsk),
+    Tune { parameters: ChainParameters, search: Search },
     Broken(BrokenAsk),
     MonteCarlo(Study),
 }
@@ -145,10 +151,20 @@ impl Query {
                 "beta": beta,
                 "prior": prior.word(),
             }),
-            Ask::Tune { parameters, gamma, objective } => {
+            Ask::Stationary(ask) => ask.to_json(),
+            Ask::Tune { parameters, search } => {
                 let mut value = chain_json(parameters, "tune");
-                value["gamma"] = json!(gamma);
-                value["objective"] = json!(objective);
+                value["gamma"] = json!(search.gamma);
+                value["objective"] = json!(search.objective);
+                // What was not there before is named only where it is used: earlier records stay valid.
+                if search.lambda != [1.0] || search.rho != [1.0] {
+                    value["lambda"] = json!(search.lambda);
+                    value["rho"] = json!(search.rho);
+                }
+                if search.last.is_some() || search.stationary {
+                    value["last"] = json!(search.last);
+                    value["stationary"] = json!(search.stationary);
+                }
                 value
             }
             Ask::Broken(ask) => ask.to_json(),
@@ -156,6 +172,7 @@ impl Query {
         };
         let revision = match self.0 {
             Ask::MonteCarlo(_) => MONTE_CARLO_REVISION,
+            Ask::Tune { .. } => TUNE_REVISION,
             _ => REVISION,
         };
         value["revision"] = revision.into();
@@ -165,14 +182,20 @@ impl Query {
 
 pub(super) fn chain_json(parameters: &ChainParameters, ask: &str) -> Value {
     let branch: Vec<_> = parameters.choice.iter().map(|choice| choice.word()).collect();
-    json!({
+    let mut value = json!({
         "ask": ask,
         "alpha": parameters.alpha,
         "beta": parameters.beta,
         "r0": parameters.r_0,
         "prior": parameters.prior.word(),
         "branch": branch,
-    })
+    });
+    for (name, factors) in [("lambda", &parameters.lambda), ("rho", &parameters.rho)] {
+        if factors.iter().any(|factor| *factor != 1.0) {
+            value[name] = json!(factors);
+        }
+    }
+    value
 }
 
 fn single(options: SingleOptions) -> Result<Ask, QueryError> {
@@ -243,12 +266,25 @@ fn chain(options: ChainOptions, scan: Option<&Setting>) -> Result<Ask, QueryErro
     let steps = most_steps("a chain", options.rsb, 1)?;
     let parameters = ChainParameters {
         gamma: options.gamma,
+        lambda: options.lambda,
+        rho: options.rho,
         q_star: options.q_star.unwrap_or_default(),
         ..chain_parameters(options.tasks)?
     };
     let axes = axes(scan)?;
     let sizes: Vec<_> = axes.iter().map(|axis| (axis.name.as_str(), axis.values.len())).collect();
     points(&sizes)?;
+    if options.stationary {
+        let StreamOptions { memory, remembered } = options.stream;
+        if steps > 0 {
+            return Err(QueryError::Other("a stationary stream takes rsb 0".into()));
+        }
+        return Ok(Ask::Stationary(StreamAsk::new(parameters, axes, memory, remembered)?));
+    }
+    if options.stream != StreamOptions::read(&Table::new())? {
+        let text = "memory and remembered belong to a stationary stream: add --stationary";
+        return Err(QueryError::Other(text.into()));
+    }
     cases(&parameters, &axes)?;
     Ok(chain_ask(parameters, axes, steps))
 }
@@ -338,11 +374,33 @@ fn complexity(options: ComplexityOptions) -> Result<Ask, QueryError> {
 }
 
 fn tune(options: TuneOptions) -> Result<Ask, QueryError> {
-    let mut gamma = every(options.gamma.unwrap_or_else(usual_gammas), check_gamma)?;
-    gamma.sort_by(f64::total_cmp);
+    let rising = |values: Vec<f64>, check: fn(f64) -> Result<f64, DomainError>| {
+        let mut values = every(values, check)?;
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        Ok::<_, QueryError>(values)
+    };
+    let search = Search {
+        gamma: rising(options.gamma.unwrap_or_else(usual_gammas), check_gamma)?,
+        lambda: rising(options.lambda, check_lambda)?,
+        rho: rising(options.rho, check_rho)?,
+        objective: options.objective,
+        last: options.last,
+        stationary: options.stationary,
+    };
+    let Search { gamma, lambda, rho, .. } = &search;
+    points(&[("gamma", gamma.len()), ("lambda", lambda.len()), ("rho", rho.len())])?;
+    if search.last.is_some_and(|last| !(1..=LONGEST).contains(&last)) {
+        return Err(QueryError::Other(format!("last must be between 1 and {LONGEST}")));
+    }
     let parameters = chain_parameters(options.tasks)?;
-    ChainParameters { gamma: vec![1.0], ..parameters.clone() }.check()?;
-    Ok(Ask::Tune { parameters, gamma, objective: options.objective })
+    let one = ChainParameters { gamma: vec![1.0], ..parameters.clone() };
+    if search.stationary {
+        Stream::new(&one, None)?;
+    } else {
+        one.check()?;
+    }
+    Ok(Ask::Tune { parameters, search })
 }
 
 const NO_ALPHA: QueryError =
@@ -370,6 +428,8 @@ fn chain_parameters(options: TasksOptions) -> Result<ChainParameters, QueryError
         alpha,
         beta: every(options.beta, check_beta)?,
         gamma: vec![],
+        lambda: vec![],
+        rho: vec![],
         r_0: options.r0.ok_or(missing)?,
         prior: options.prior,
         q_star: vec![],

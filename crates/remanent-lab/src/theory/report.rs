@@ -8,6 +8,7 @@ mod constrained;
 mod figures;
 mod phase_diagram;
 mod single;
+mod stream;
 mod tables;
 mod tune;
 
@@ -99,6 +100,7 @@ impl TheoryReport {
                 branches::conclusion(found, *low, *high)
             }
             (_, Answer::PhaseDiagram(diagram)) => phase_diagram::conclusion(diagram),
+            (Ask::Stationary(ask), Answer::Stationary(points)) => stream::conclusion(ask, points),
             (_, Answer::Tune(tuned)) => tune::conclusion(tuned),
             (Ask::Broken(ask), Answer::Broken(answer)) => broken::conclusion(ask, answer),
             _ => Conclusion::default(),
@@ -119,6 +121,10 @@ impl Report for TheoryReport {
             },
             Answer::Branches(found) => json!(found),
             Answer::PhaseDiagram(diagram) => json!(diagram),
+            Answer::Stationary(points) => match &self.query.0 {
+                Ask::Stationary(ask) => stream::json(ask, points),
+                _ => Value::Null,
+            },
             Answer::Tune(tuned) => json!(tuned),
             Answer::Broken(answer) => {
                 broken::json(answer, matches!(&self.query.0, Ask::Broken(ask) if ask.is_scanned()))
@@ -138,9 +144,10 @@ impl Report for TheoryReport {
             }
             (_, Answer::Branches(found)) => branches::tables(found, detail),
             (_, Answer::PhaseDiagram(diagram)) => phase_diagram::tables(diagram, detail),
-            (Ask::Tune { parameters, .. }, Answer::Tune(tuned)) => {
-                tune::tables(tuned, parameters.alpha.len(), detail)
+            (Ask::Stationary(ask), Answer::Stationary(points)) => {
+                stream::tables(ask, points, detail)
             }
+            (Ask::Tune { .. }, Answer::Tune(tuned)) => tune::tables(tuned, detail),
             (Ask::Broken(ask), Answer::Broken(answer)) => broken::tables(ask, answer, detail),
             _ => Vec::new(),
         }
@@ -157,9 +164,8 @@ impl Report for TheoryReport {
             }
             (Ask::Branches { beta, .. }, Answer::Branches(found)) => branches::figure(found, *beta),
             (_, Answer::PhaseDiagram(diagram)) => phase_diagram::figure(diagram),
-            (Ask::Tune { parameters, .. }, Answer::Tune(tuned)) => {
-                tune::figure(tuned, parameters.alpha.len())
-            }
+            (Ask::Stationary(ask), Answer::Stationary(points)) => stream::figure(ask, points),
+            (Ask::Tune { search, .. }, Answer::Tune(tuned)) => tune::figure(tuned, search),
             (Ask::Broken(ask), Answer::Broken(answer)) => broken::figure(ask, answer),
             _ => Figure::default(),
         }

@@ -137,7 +137,9 @@ fn map_figure(points: &[ScanPoint], x: &ScanAxis, y: &ScanAxis, tasks: usize) ->
 
 /// A scanned name as it is written in formulas.
 pub(super) fn symbol(name: &str) -> String {
-    for (word, letter) in [("alpha", "α"), ("beta", "β"), ("gamma", "γ")] {
+    for (word, letter) in
+        [("alpha", "α"), ("beta", "β"), ("gamma", "γ"), ("lambda", "λ"), ("rho", "ρ")]
+    {
         if let Some(index) = name.strip_prefix(word) {
             let index = index.trim_start_matches(['.', '_']);
             return if index.is_empty() { letter.into() } else { format!("{letter}_{{{index}}}") };

@@ -1,0 +1,82 @@
+//! How the state that a task left fades before it becomes the anchor of the next one.
+
+use crate::parameters::{ParameterError, list_of, nth, within};
+
+/// The anchor of a weight with field θ is a = ρ artanh(λ tanh θ). Lists hold one value, or one for
+/// each switch of tasks; λ = ρ = 1 is no fading.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fading {
+    /// λ, from −1 to 1.
+    pub lambda: Vec<f64>,
+    /// ρ, from 0 to 1.
+    pub rho: Vec<f64>,
+}
+
+impl Default for Fading {
+    fn default() -> Self {
+        Self { lambda: vec![1.0], rho: vec![1.0] }
+    }
+}
+
+impl Fading {
+    /// Checks ranges and lengths.
+    pub fn check(&self, tasks: usize) -> Result<(), ParameterError> {
+        let switches = tasks.saturating_sub(1);
+        list_of("lambda", self.lambda.len(), switches, tasks)?;
+        for &lambda in &self.lambda {
+            within("lambda", lambda, (-1.0..=1.0).contains(&lambda), "between -1 and 1")?;
+        }
+        list_of("rho", self.rho.len(), switches, tasks)?;
+        for &rho in &self.rho {
+            within("rho", rho, (0.0..=1.0).contains(&rho), "between 0 and 1")?;
+        }
+        Ok(())
+    }
+
+    /// Whether nothing fades.
+    pub fn is_none(&self) -> bool {
+        self.lambda.iter().chain(&self.rho).all(|factor| *factor == 1.0)
+    }
+
+    /// The anchor that a field becomes at a switch of tasks.
+    pub(crate) fn anchor(&self, switch: usize, field: f64) -> f64 {
+        let (lambda, rho) = (nth(&self.lambda, switch), nth(&self.rho, switch));
+        if lambda.abs() == 1.0 {
+            return rho * lambda * field;
+        }
+        // 1 − tanh|θ|, so that large fields do not lose their digits.
+        let missing = lambda.abs() * 2.0 / ((2.0 * field.abs()).exp() + 1.0);
+        let (up, down) = ((1.0 + lambda.abs()) - missing, (1.0 - lambda.abs()) + missing);
+        0.5 * rho * (up / down).ln() * lambda.signum() * field.signum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_anchor_is_the_faded_field() {
+        for (lambda, rho) in [(0.9, 1.0), (-0.5, 0.7), (0.0, 1.0), (1.0, 0.3), (-1.0, 1.0)] {
+            let fading = Fading { lambda: vec![lambda], rho: vec![rho] };
+            for field in [-3.0, -0.2, 0.0, 1e-9, 0.7, 5.0_f64] {
+                let x: f64 = lambda * field.tanh();
+                let exact = rho * if lambda.abs() == 1.0 { lambda * field } else { x.atanh() };
+                let found = fading.anchor(0, field);
+                assert!((found - exact).abs() < 1e-12, "{lambda} {rho} {field}: {found} {exact}");
+            }
+            // The anchor of a weight that is certain stays within the bound.
+            let most = rho * f64::abs(lambda).atanh();
+            assert!(fading.anchor(0, 800.0).abs() <= most * (1.0 + 1e-12) || lambda.abs() == 1.0);
+        }
+        assert_eq!(Fading::default().anchor(3, 0.123), 0.123);
+    }
+
+    #[test]
+    fn ranges() {
+        let fading = |lambda: f64, rho: f64| Fading { lambda: vec![lambda], rho: vec![rho] };
+        assert!(fading(1.1, 1.0).check(3).is_err() && fading(1.0, -0.1).check(3).is_err());
+        let list = Fading { lambda: vec![0.5; 2], ..Fading::default() };
+        assert!(list.check(3).is_ok() && list.check(4).is_err());
+    }
+}
