@@ -89,6 +89,20 @@ impl Draw {
         }
     }
 
+    fn lambda(&mut self) -> f64 {
+        let u = self.uniform();
+        match (10.0 * u) as u32 {
+            0 => 1.0,
+            1 => 0.0,
+            2..=5 => 1.0 - self.log_uniform(1e-6, 0.5),
+            _ => 2.0 * self.uniform() - 1.0,
+        }
+    }
+
+    fn rho(&mut self) -> f64 {
+        if self.chance(0.5) { 1.0 } else { self.uniform() }
+    }
+
     fn many(&mut self, count: usize, same: f64, draw: fn(&mut Self) -> f64) -> Vec<f64> {
         if self.chance(same) {
             vec![draw(self); count]
@@ -119,8 +133,14 @@ pub fn problem(seed: u64, number: u32, longest: usize) -> Problem {
     };
     let prior = if draw.chance(0.2) { Prior::Uniform } else { Prior::None };
     let choice = if draw.chance(0.1) { Choice::Poor } else { Choice::Stable };
+    let fades = draw.chance(0.3);
+    let mut fading = |factor: fn(&mut Draw) -> f64| {
+        if fades { draw.many(tasks - 1, 0.5, factor) } else { vec![] }
+    };
+    let (lambda, rho) = (fading(Draw::lambda), fading(Draw::rho));
+    let choice = vec![choice];
     let parameters =
-        ChainParameters { alpha, beta, gamma, r_0, prior, q_star, choice: vec![choice] };
+        ChainParameters { alpha, beta, gamma, r_0, lambda, rho, prior, q_star, choice };
     Problem { kind, parameters }
 }
 
