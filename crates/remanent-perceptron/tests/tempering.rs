@@ -99,8 +99,8 @@ fn learner(beta: f64) -> TemperingLearner {
         beta_low: 0.2 * beta,
         temperatures: Some(4),
         replicas: 4,
-        warmup: 400,
-        sweeps: 4000,
+        warmup: 200,
+        sweeps: 2000,
     }
 }
 
@@ -178,13 +178,12 @@ fn fluctuations_give_the_change_of_the_energy() {
 
 #[test]
 fn chains_that_have_not_mixed_are_reported() {
+    // A ladder whose hot end is as cold as its cold end.
     let world = world(101, 1.4, 0);
-    let learner =
-        TemperingLearner { beta: 20.0, beta_low: 12.0, warmup: 60, sweeps: 100, ..learner(20.0) };
+    let learner = TemperingLearner { beta_low: 19.0, warmup: 200, sweeps: 300, ..learner(20.0) };
     let found = run(&learner, &world, 0).shortcomings();
-    for why in [Shortcoming::RHat, Shortcoming::EffectiveSamples, Shortcoming::RoundTrips] {
-        assert!(found.contains(&why), "{found:?}");
-    }
+    assert!(found.contains(&Shortcoming::EffectiveSamples), "{found:?}");
+    assert!(found.contains(&Shortcoming::HotEnd), "{found:?}");
 }
 
 #[test]

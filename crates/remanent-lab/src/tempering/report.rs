@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use remanent_perceptron::randomness;
-use remanent_perceptron::tempering::TemperingRecord;
+use remanent_perceptron::tempering::{Shortcoming, TemperingRecord};
 use remanent_plot::{Figure, Table};
 use remanent_store::atomic;
 use remanent_store::files::FileError;
@@ -96,6 +96,9 @@ struct CaseReport {
     seconds: Option<f64>,
 }
 
+/// A standard error of fewer draws is too uncertain to accuse anything.
+const FEWEST_DRAWS: usize = 8;
+
 impl CaseReport {
     fn json(&self) -> Value {
         let samples = self.summary.mean_effective_samples * self.summary.draws as f64;
@@ -122,10 +125,7 @@ impl CaseReport {
         }
         let summary = &self.summary;
         if summary.not_equilibrated > 0 {
-            let why = |(why, count): &(_, usize)| {
-                let why: &remanent_perceptron::tempering::Shortcoming = why;
-                format!("{} ({count})", why.text())
-            };
+            let why = |(why, count): &(Shortcoming, usize)| format!("{} ({count})", why.text());
             let reasons: Vec<String> = summary.shortcomings.iter().map(why).collect();
             add(format!(
                 "{} of {} draws{place} do not count as equilibrated: {}; increase --warmup and \
@@ -135,7 +135,8 @@ impl CaseReport {
                 reasons.join(", ")
             ));
         }
-        let disagrees = |z: Option<f64>| z.is_some_and(|z| z.abs() >= 4.0);
+        let disagrees =
+            |z: Option<f64>| summary.draws >= FEWEST_DRAWS && z.is_some_and(|z| z.abs() >= 4.0);
         if summary.starts.iter().any(|start| disagrees(start.z)) {
             add(format!("the two starts{place} disagree in the mean over draws"));
         }
