@@ -8,7 +8,7 @@ use remanent_store::sealed::SealError;
 use serde_json::{Value, json};
 
 /// What a run may be of.
-const KINDS: [&str; 5] = ["train", "simulate", "bound", "convergence-time", "theory"];
+const KINDS: [&str; 6] = ["train", "simulate", "bound", "convergence-time", "tempering", "theory"];
 
 /// Looks at a run directory. If its marker is damaged or missing, the keys of the records tell what was
 /// run.

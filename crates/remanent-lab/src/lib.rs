@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Cells and records are those of [`remanent_store`]. An experiment is [`theory`], [`simulation`],
-//! [`bound`], [`convergence`] or [`training`]; [`plan`] reads the layers of its configuration.
+//! [`bound`], [`convergence`], [`tempering`] or [`training`]; [`plan`] reads the layers of its configuration.
 
 pub mod bound;
 pub mod config;
@@ -19,6 +19,7 @@ pub mod lists;
 pub mod options;
 pub mod plan;
 pub mod simulation;
+pub mod tempering;
 pub mod tensorboard;
 pub mod theory;
 pub mod training;

@@ -42,6 +42,8 @@ pub struct Parts {
     pub loss: f64,
     /// KL(m, m̃); 0 without a KL term.
     pub divergence: f64,
+    /// −ln of the Jacobian: 2 Σ ln cosh a_i.
+    pub jacobian: f64,
 }
 
 /// Buffers of an evaluation, reused between calls.
@@ -77,9 +79,19 @@ impl<'a> Ensemble<'a> {
             let term = |((&a, &m), &b): ((&f64, &f64), &f64)| m * (a - b) - ln_cosh(a) + ln_cosh(b);
             a.iter().zip(&scratch.m).zip(&kl.fields).map(term).sum()
         });
+        self.compose(Parts { potential: 0.0, loss, divergence, jacobian })
+    }
+
+    /// The same position in this ensemble: the potential of given parts.
+    pub fn compose(&self, parts: Parts) -> Parts {
         let coupling = self.kl.as_ref().map_or(0.0, |kl| kl.coupling);
-        let potential = self.beta * loss + coupling * divergence + jacobian;
-        Parts { potential, loss, divergence }
+        let potential = self.beta * parts.loss + coupling * parts.divergence + parts.jacobian;
+        Parts { potential, ..parts }
+    }
+
+    /// β.
+    pub fn beta(&self) -> f64 {
+        self.beta
     }
 
     /// ∂U/∂a.

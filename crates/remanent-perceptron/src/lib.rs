@@ -76,6 +76,7 @@ pub mod patterns;
 pub mod randomness;
 mod sampler;
 pub mod student;
+pub mod tempering;
 pub mod world;
 
 #[cfg(doctest)]

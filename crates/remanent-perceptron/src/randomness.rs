@@ -26,6 +26,8 @@ pub enum Purpose {
     Ties = 8,
     /// Which ties of the fresh patterns are broken.
     FreshTies = 9,
+    /// Decisions about exchanges between temperatures.
+    Exchanges = 10,
 }
 
 /// A seed, and the number of a trial with that seed.

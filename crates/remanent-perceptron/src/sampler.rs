@@ -35,6 +35,7 @@ pub struct Trajectory {
     scratch: Scratch,
     position: Vec<f64>,
     momentum: Vec<f64>,
+    normals: Vec<f32>,
     gradient: Vec<f64>,
 }
 
@@ -55,10 +56,30 @@ impl Chain {
         room: &mut Trajectory,
     ) -> f64 {
         let n = self.position.len();
-        room.gradient.resize(n, 0.0);
-        room.position.clone_from(&self.position);
         room.momentum.clear();
         room.momentum.extend((0..n).map(|i| momenta.normal(i as u32)));
+        self.travel(ensemble, decisions, room)
+    }
+
+    /// Like [`Chain::sweep`], with momenta that are generated in groups: faster, and other numbers.
+    pub fn quick_sweep(
+        &mut self,
+        ensemble: &Ensemble,
+        momenta: Stream,
+        decisions: Stream,
+        room: &mut Trajectory,
+    ) -> f64 {
+        room.normals.resize(self.position.len(), 0.0);
+        momenta.fill_normals(0, &mut room.normals);
+        room.momentum.clear();
+        room.momentum.extend(room.normals.iter().map(|&normal| f64::from(normal)));
+        self.travel(ensemble, decisions, room)
+    }
+
+    /// A trajectory with the momenta in `room`, and the decision about its end.
+    fn travel(&mut self, ensemble: &Ensemble, decisions: Stream, room: &mut Trajectory) -> f64 {
+        room.gradient.resize(self.position.len(), 0.0);
+        room.position.clone_from(&self.position);
         let duration = DURATION * (0.5 + decisions.uniform(0));
         let steps = (duration / self.step).ceil().min(MOST_STEPS);
         let step = self.step;

@@ -64,10 +64,11 @@ impl<E: Experiment> ExperimentCommand<E> {
 }
 
 /// Commands by the experiments of configuration files.
-const COMMANDS: [(&str, &str); 5] = [
+const COMMANDS: [(&str, &str); 6] = [
     ("simulate", "remanent simulate --config FILE"),
     ("bound", "remanent simulate bound --config FILE"),
     ("convergence-time", "remanent simulate convergence-time --config FILE"),
+    ("tempering", "remanent simulate tempering --config FILE"),
     ("train", "remanent train --config FILE"),
     ("theory", "remanent reproduce FIGURE"),
 ];

@@ -5,6 +5,7 @@ use remanent_lab::bound::BoundStudy;
 use remanent_lab::convergence::ConvergenceStudy;
 use remanent_lab::experiment::Resources;
 use remanent_lab::simulation::Simulation;
+use remanent_lab::tempering::TemperingStudy;
 
 use crate::experiment::ExperimentCommand;
 use crate::output::Outcome;
@@ -42,6 +43,16 @@ enum Study {
     ///   remanent simulate convergence-time --alpha 1:2:0.1 --n 1000 --seeds 5 --plot time.svg
     #[command(verbatim_doc_comment)]
     ConvergenceTime(ExperimentCommand<ConvergenceStudy>),
+    /// Sample the theory's ensemble by parallel tempering: P(q) between replicas
+    ///
+    /// Where replica symmetry is broken, the chains of the learner boltzmann do not mix. Here each
+    /// replica is a ladder of chains at rising temperatures that exchange their configurations. One
+    /// half of the replicas starts at random, the other at the teacher. A draw of the data that does
+    /// not meet the criteria of equilibration is reported and the exit code is 1. The run directory
+    /// also has results.csv, overlaps.csv (P(q)) and comparison.csv. Example:
+    ///   remanent simulate tempering --alpha 1 --scan n=51,101 --seeds 32 --compare 1 --plot q.svg
+    #[command(verbatim_doc_comment)]
+    Tempering(ExperimentCommand<TemperingStudy>),
 }
 
 impl Simulate {
@@ -51,6 +62,7 @@ impl Simulate {
         match self.study {
             Some(Study::Bound(study)) => study.run(&resources, quiet),
             Some(Study::ConvergenceTime(study)) => study.run(&resources, quiet),
+            Some(Study::Tempering(study)) => study.run(&resources, quiet),
             None => self.perceptron.run(&resources, quiet),
         }
     }
