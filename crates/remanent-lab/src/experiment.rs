@@ -301,6 +301,17 @@ impl<E: Experiment> Prepared<E> {
         Ok(request.run_share(&self.cells(), share, options.watcher, options.interrupt)?)
     }
 
+    /// Begins the run and keeps its plan, with the seconds that each cell is expected to take.
+    pub fn keep_plan(
+        &self,
+        cells: &[E::Cell<'_>],
+        directory: &Path,
+        seconds: &[f64],
+    ) -> Result<(), Error> {
+        let config = self.config();
+        Ok(self.request(directory, &config, false, CHECKPOINT_EVERY).plan(cells, seconds)?)
+    }
+
     /// The work of all cells.
     pub fn work(&self) -> u64 {
         self.cells().iter().map(Cell::work).fold(0, u64::saturating_add)

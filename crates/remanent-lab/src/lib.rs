@@ -21,5 +21,6 @@ pub mod plan;
 pub mod simulation;
 pub mod tensorboard;
 pub mod theory;
+mod timing;
 pub mod training;
 pub mod values;

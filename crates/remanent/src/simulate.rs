@@ -8,6 +8,7 @@ use remanent_lab::simulation::Simulation;
 
 use crate::experiment::ExperimentCommand;
 use crate::output::Outcome;
+use crate::submit::Estimate;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,6 +53,16 @@ impl Simulate {
             Some(Study::Bound(study)) => study.run(&resources, quiet),
             Some(Study::ConvergenceTime(study)) => study.run(&resources, quiet),
             None => self.perceptron.run(&resources, quiet),
+        }
+    }
+
+    /// What it would take.
+    pub fn estimate(self, keep: bool) -> anyhow::Result<Estimate> {
+        let resources = Resources::default();
+        match self.study {
+            Some(Study::Bound(study)) => study.estimate(&resources, keep),
+            Some(Study::ConvergenceTime(study)) => study.estimate(&resources, keep),
+            None => self.perceptron.estimate(&resources, keep),
         }
     }
 }
