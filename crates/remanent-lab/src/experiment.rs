@@ -38,8 +38,8 @@ use remanent_perceptron::randomness::Trial;
 use remanent_plot::{Figure, Table};
 use remanent_store::files::FileError;
 use remanent_store::{
-    CHECKPOINT_EVERY, Cell, Context, Finished, Request, RunError, Silent, Store, StoreError,
-    Survey, Watcher, sealed,
+    CHECKPOINT_EVERY, Cell, Context, Finished, Request, RunError, Share, Shared, Silent,
+    StoreError, Survey, Watcher, sealed,
 };
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -276,7 +276,40 @@ impl<E: Experiment> Prepared<E> {
         directory: &Path,
         fresh: bool,
     ) -> Result<Survey, Error> {
-        Ok(Store::survey_with_models(directory, E::NAME, &self.config(), fresh, cells)?)
+        let config = self.config();
+        Ok(self.request(directory, &config, fresh, CHECKPOINT_EVERY).survey(cells)?)
+    }
+
+    fn request<'a>(
+        &self,
+        directory: &'a Path,
+        config: &'a Value,
+        fresh: bool,
+        every: Duration,
+    ) -> Request<'a> {
+        Request { directory, kind: E::NAME, config, fresh, every, with_models: true }
+    }
+
+    fn request_of<'a>(&self, options: &'a RunOptions<'_>, config: &'a Value) -> Request<'a> {
+        self.request(&options.directory, config, options.fresh, options.checkpoint_every)
+    }
+
+    /// Computes a share of the cells that have no record.
+    pub fn run_share(&self, options: &RunOptions<'_>, share: &Share<'_>) -> Result<Shared, Error> {
+        let config = self.config();
+        let request = self.request_of(options, &config);
+        Ok(request.run_share(&self.cells(), share, options.watcher, options.interrupt)?)
+    }
+
+    /// Begins the run and keeps its plan, with the seconds that each cell is expected to take.
+    pub fn keep_plan(
+        &self,
+        cells: &[E::Cell<'_>],
+        directory: &Path,
+        seconds: &[f64],
+    ) -> Result<(), Error> {
+        let config = self.config();
+        Ok(self.request(directory, &config, false, CHECKPOINT_EVERY).plan(cells, seconds)?)
     }
 
     /// The work of all cells.
@@ -286,14 +319,8 @@ impl<E: Experiment> Prepared<E> {
 
     /// Computes the cells that have no record, and summarises all.
     pub fn run(&self, options: &RunOptions<'_>, view: &E::View) -> Result<E::Report, Error> {
-        let request = Request {
-            directory: &options.directory,
-            kind: E::NAME,
-            config: &self.config(),
-            fresh: options.fresh,
-            every: options.checkpoint_every,
-            with_models: true,
-        };
+        let config = self.config();
+        let request = self.request_of(options, &config);
         let cells = request.run(&self.cells(), options.watcher, options.interrupt)?;
         let is_read_only = cells.is_read_only;
         let report = E::report(Computed { prepared: self, cells }, view)?;

@@ -22,5 +22,6 @@ pub mod simulation;
 pub mod tempering;
 pub mod tensorboard;
 pub mod theory;
+mod timing;
 pub mod training;
 pub mod values;

@@ -12,7 +12,7 @@ use remanent_lab::experiment::{Error, ErrorKind, Resources};
 use remanent_lab::simulation::Simulation;
 use remanent_lab::theory::Query;
 use remanent_lab::training::Training;
-use remanent_store::{CHECKPOINT_EVERY, Cell, RunError, Store, StoreError, Watcher};
+use remanent_store::{CHECKPOINT_EVERY, Cell, RunError, Share, Shared, StoreError, Watcher};
 use serde_json::{Value, json};
 
 use crate::catalogue::{UnknownFigure, select};
@@ -87,6 +87,18 @@ impl<'a> Place<'a> {
     /// A run directory that is continued.
     pub fn new(directory: &'a Path) -> Self {
         Self { directory, fresh: false, checkpoint_every: CHECKPOINT_EVERY }
+    }
+
+    /// Of the cells of one kind, which are in this directory.
+    fn request(
+        &self,
+        directory: &'a Path,
+        kind: &'a str,
+        config: &'a Value,
+    ) -> remanent_store::Request<'a> {
+        let (fresh, every) = (self.fresh, self.checkpoint_every);
+        let with_models = false;
+        remanent_store::Request { directory, kind, config, fresh, every, with_models }
     }
 }
 
@@ -173,7 +185,7 @@ impl Reproduction {
     }
 
     /// Computes what is missing, on the current pool of rayon, and judges and draws every figure. `watch`
-    /// is asked for a watcher of every kind of cells; `interrupt` is that of [`Store::run`].
+    /// is asked for a watcher of every kind of cells; `interrupt` is that of [`Store::run`](remanent_store::Store::run).
     pub fn run<W: Watcher>(
         &self,
         place: &Place<'_>,
@@ -203,6 +215,27 @@ impl Reproduction {
     }
 }
 
+impl Reproduction {
+    /// Computes a share of what is missing, one kind of cells after another, and says what each came to.
+    /// Nothing is judged or drawn.
+    pub fn run_share<W: Watcher>(
+        &self,
+        place: &Place<'_>,
+        share: &Share<'_>,
+        watch: impl Fn(&Stage<'_>) -> W,
+        interrupt: &AtomicBool,
+    ) -> Result<Vec<Shared>, RunError> {
+        let stages = Stages { works: &self.works, place, watch, interrupt };
+        let mut all = Vec::new();
+        stages.run_share::<Query>(share, &mut all)?;
+        stages.run_share::<BoundStudy>(share, &mut all)?;
+        stages.run_share::<Simulation>(share, &mut all)?;
+        stages.run_share::<ConvergenceStudy>(share, &mut all)?;
+        stages.run_share::<Training>(share, &mut all)?;
+        Ok(all)
+    }
+}
+
 /// What all run directories of a reproduction have in common.
 fn marker() -> Value {
     json!({"reproduce": "arXiv:2212.02846"})
@@ -218,7 +251,8 @@ impl Reproduction {
     ) -> Result<(), StoreError> {
         let batch = Batch::<E>::new(&self.works);
         let directory = place.directory.join(E::NAME);
-        let survey = Store::survey(&directory, E::NAME, &marker(), place.fresh, &batch.cells)?;
+        let marker = marker();
+        let survey = place.request(&directory, E::NAME, &marker).survey(&batch.cells)?;
         for &owner in &batch.owners {
             costs[owner].cells += 1;
         }
@@ -264,16 +298,26 @@ impl<W: Watcher, F: Fn(&Stage<'_>) -> W> Stages<'_, F> {
         let directory: &Path = &self.place.directory.join(kind);
         let work = cells.iter().map(Cell::work).sum();
         let watcher = (self.watch)(&Stage { kind, cells: cells.len(), work, directory });
-        let request = remanent_store::Request {
-            directory,
-            kind,
-            config: &marker(),
-            fresh: self.place.fresh,
-            every: self.place.checkpoint_every,
-            with_models: false,
-        };
+        let marker = marker();
+        let request = self.place.request(directory, kind, &marker);
         let finished = request.run(cells, &watcher, self.interrupt)?;
         batch.deal(finished.records, &finished.seconds, records);
+        Ok(())
+    }
+
+    /// Computes a share of the cells of one kind.
+    fn run_share<E: Kind>(&self, share: &Share<'_>, all: &mut Vec<Shared>) -> Result<(), RunError> {
+        let batch = Batch::<E>::new(self.works);
+        let (kind, cells) = (E::NAME, &batch.cells);
+        if cells.is_empty() {
+            return Ok(());
+        }
+        let directory: &Path = &self.place.directory.join(kind);
+        let work = cells.iter().map(Cell::work).sum();
+        let watcher = (self.watch)(&Stage { kind, cells: cells.len(), work, directory });
+        let marker = marker();
+        let request = self.place.request(directory, kind, &marker);
+        all.push(request.run_share(cells, share, &watcher, self.interrupt)?);
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use tempfile::Builder;
+use tempfile::{Builder, NamedTempFile};
 
 use crate::files::{self, FileError};
 
@@ -26,6 +26,41 @@ pub fn write(path: &Path, parts: &[&[u8]]) -> Result<(), FileError> {
         let mut file = fs::OpenOptions::new().write(true).open(temporary)?;
         parts.iter().try_for_each(|part| file.write_all(part))
     })
+}
+
+/// Writes the parts into a file that must not be there yet: of several programs that do so at the same
+/// time one succeeds, and the file never changes. Says whether it was this one. A folder that is missing
+/// is made.
+pub(crate) fn create(path: &Path, parts: &[&[u8]], flush: bool) -> Result<bool, FileError> {
+    let directory = directory_of(path);
+    let attempt = || {
+        target(path)?;
+        if path.exists() {
+            return Ok(false);
+        }
+        let mut file = temporary_in(directory)?;
+        parts.iter().try_for_each(|part| file.write_all(part))?;
+        if flush {
+            file.as_file().sync_all()?;
+        }
+        match file.persist_noclobber(path) {
+            Ok(_) => Ok(true),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            // A file system without hard links. What is written twice at once is equal.
+            Err(error) if !path.exists() => {
+                error.file.persist(path).map(|_| true).map_err(|error| error.error)
+            }
+            Err(_) => Ok(false),
+        }
+    };
+    let result = match attempt() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir_all(directory).map_err(FileError::new("create", directory))?;
+            attempt()
+        }
+        result => result,
+    };
+    result.map_err(FileError::new("write", path))
 }
 
 /// Lets `fill` write a temporary file beside `path`, which then replaces what was there.
@@ -47,13 +82,7 @@ fn replace_in(
 ) -> io::Result<()> {
     target(path)?;
     fs::metadata(directory)?;
-    let mut builder = Builder::new();
-    builder.prefix(PREFIX).suffix(SUFFIX);
-    // Temporary files are private by default; data is as readable as any other file.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    // The name of the temporary file tells the user nothing.
-    let file = builder.tempfile_in(directory).map_err(without_path)?;
+    let file = temporary_in(directory)?;
     let permissions = file.as_file().metadata()?.permissions();
     fill(file.path())?;
     // Whoever filled it may have made a new file of the same name.
@@ -62,6 +91,16 @@ fn replace_in(
     fs::OpenOptions::new().write(true).open(file.path())?.sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+fn temporary_in(directory: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = Builder::new();
+    builder.prefix(PREFIX).suffix(SUFFIX);
+    // Temporary files are private by default; data is as readable as any other file.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    // The name of the temporary file tells the user nothing.
+    builder.tempfile_in(directory).map_err(without_path)
 }
 
 /// What the operating system said, without the path that the crate tempfile adds.

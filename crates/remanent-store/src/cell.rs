@@ -19,8 +19,10 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::files::{self, FileError};
+use crate::layout::Layout;
 use crate::run::{Silent, Watcher};
 use crate::sealed::{self, SealError};
+use crate::worker::Progress;
 
 /// How often a cell under way is saved unless the store is told otherwise: seldom enough to cost
 /// nothing, and often enough that losing it does not hurt.
@@ -113,6 +115,10 @@ pub struct Context<'a> {
     /// Seconds of these that the cell counts as steps.
     step_seconds: f64,
     is_probe: bool,
+    /// What others are told of the progress.
+    progress: Option<&'a Progress>,
+    /// Whether the next progress is what the checkpoint had.
+    has_loaded: AtomicBool,
 }
 
 impl<'a> Context<'a> {
@@ -136,7 +142,13 @@ impl<'a> Context<'a> {
             seconds_before,
             step_seconds,
             is_probe: false,
+            progress: None,
+            has_loaded: AtomicBool::new(false),
         }
+    }
+
+    pub(crate) fn told(self, progress: &'a Progress) -> Self {
+        Self { progress: Some(progress), ..self }
     }
 
     /// A context without a store: nothing is loaded and nothing is saved.
@@ -170,6 +182,7 @@ impl<'a> Context<'a> {
             Ok(found) => {
                 let (seconds, state) = found?;
                 self.seconds_before = seconds;
+                self.has_loaded = AtomicBool::new(true);
                 self.watcher.continued(seconds);
                 Some(state)
             }
@@ -224,6 +237,7 @@ impl<'a> Context<'a> {
         match found {
             Ok(([seconds, steps], state, arrays)) => {
                 (self.seconds_before, self.step_seconds) = (seconds, steps);
+                self.has_loaded = AtomicBool::new(true);
                 self.watcher.continued(seconds);
                 Some((state, arrays))
             }
@@ -290,6 +304,12 @@ impl<'a> Context<'a> {
 
     /// Tells the watcher that work was done.
     pub fn advance(&self, units: u64) {
+        if let Some(progress) = self.progress {
+            progress.done.fetch_add(units, Ordering::Relaxed);
+            if self.has_loaded.swap(false, Ordering::Relaxed) {
+                progress.found.store(units, Ordering::Relaxed);
+            }
+        }
         self.watcher.advance(units);
     }
 
@@ -327,14 +347,11 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    pub(crate) fn new(directory: &Path, kind: &str, key: Value) -> Self {
-        let hash = cell_name(kind, &key);
-        let name = format!("{hash}.json");
-        let record = directory.join(RECORDS).join(&name);
-        let checkpoint = directory.join(CHECKPOINTS).join(name);
-        let name = format!("{hash}.safetensors");
-        let arrays = directory.join(CHECKPOINTS).join(&name);
-        let model = directory.join(MODELS).join(name);
+    pub(crate) fn new(layout: &Layout, hash: String, key: Value) -> Self {
+        let record = layout.path(RECORDS, &hash, ".json");
+        let checkpoint = layout.path(CHECKPOINTS, &hash, ".json");
+        let arrays = layout.path(CHECKPOINTS, &hash, ".safetensors");
+        let model = layout.path(MODELS, &hash, ".safetensors");
         Self { key, hash, record, checkpoint, arrays, model }
     }
 
@@ -387,7 +404,11 @@ pub(crate) fn recall<T: DeserializeOwned>(
         Ok(found) => Ok(found),
         Err(SealError::File(error)) => Err(error),
         Err(error) => {
-            let aside = files::set_aside(path)?;
+            let aside = match files::set_aside(path) {
+                // Another process was faster.
+                Err(error) if error.cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+                aside => aside?,
+            };
             let aside = aside.file_name().unwrap_or_default().display();
             watcher.notice(&format!("{error}; moved to {aside}, computing it again"));
             Ok(None)

@@ -3,12 +3,13 @@
 //!
 //! If the marker is damaged or missing, the keys of the records tell what was run.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::cell::{CHECKPOINTS, Entry, MODELS, RECORDS};
-use crate::files;
+use crate::layout::{self, Layout};
 use crate::sealed::{self, SealError};
 use crate::store::{MARKER, Marker};
 
@@ -50,21 +51,23 @@ impl FoundRun {
         rebuild: impl FnOnce(&[FoundRecord]) -> Option<(String, Value)>,
     ) -> Result<Self, SealError> {
         let marker = sealed::read::<Marker>(&directory.join(MARKER), "experiment");
-        let (mut records, mut damaged, mut done) = (Vec::new(), Vec::new(), Vec::new());
-        for path in list(&directory.join(RECORDS), &[".json"])? {
+        let (mut records, mut damaged, mut done) = (Vec::new(), Vec::new(), HashSet::new());
+        let layout = Layout::of(directory, 0);
+        for path in layout::list(&directory.join(RECORDS), &[".json"])? {
             let stem = path.file_stem().unwrap_or_default().to_owned();
             match sealed::read::<Entry<Value, Value>>(&path, "record") {
                 Ok(Entry { key, value }) => {
-                    let model = directory.join(MODELS).join(&stem).with_extension("safetensors");
                     let name = stem.to_string_lossy().into_owned();
+                    let model = layout.path(MODELS, &name, ".safetensors");
                     records.push(FoundRecord { name, key, value, model });
-                    done.push(stem);
+                    done.insert(stem);
                 }
                 Err(error) => damaged.push(error),
             }
         }
-        let mut checkpoints = list(&directory.join(CHECKPOINTS), &[".json", ".safetensors"])?;
-        checkpoints.retain(|path| !done.iter().any(|stem| path.file_stem() == Some(stem)));
+        let ends = [".json", ".safetensors"];
+        let mut checkpoints = layout::list(&directory.join(CHECKPOINTS), &ends)?;
+        checkpoints.retain(|path| path.file_stem().is_none_or(|stem| !done.contains(stem)));
         let (kind, config) = match marker {
             Ok(Marker { kind, config }) => (kind, config),
             Err(error @ SealError::File(_)) => return Err(error),
@@ -79,12 +82,4 @@ impl FoundRun {
         let directory = directory.to_owned();
         Ok(Self { directory, kind, config, records, checkpoints, damaged })
     }
-}
-
-/// The files of a folder with one of the ends, sorted; none if there is no such folder.
-fn list(folder: &Path, ends: &[&str]) -> Result<Vec<PathBuf>, SealError> {
-    let mut names = files::names(folder)?;
-    names.sort();
-    names.retain(|name| name.to_str().is_some_and(|name| ends.iter().any(|e| name.ends_with(e))));
-    Ok(names.iter().map(|name| folder.join(name)).collect())
 }

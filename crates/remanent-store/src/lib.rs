@@ -73,11 +73,19 @@
 //! # }
 //! ```
 
+mod batch;
 mod cell;
+mod claim;
+mod failure;
+mod layout;
+mod planned;
 mod probe;
 mod run;
+mod shard;
+mod share;
 mod store;
 mod times;
+mod worker;
 
 pub mod amounts;
 pub mod atomic;
@@ -85,8 +93,14 @@ pub mod files;
 pub mod found;
 pub mod memory;
 pub mod sealed;
+pub mod status;
 
 pub use cell::{CHECKPOINT_EVERY, Cell, Context, ModelFault, Stopped, cell_name};
+pub use failure::{Failure, retry};
+pub use planned::PlannedCell;
 pub use probe::rate;
 pub use run::{Finished, Request, RunError, Silent, Survey, Watcher, memory_at_once};
+pub use shard::{Shard, ShardError, split};
+pub use share::{Share, Shared};
 pub use store::{Store, StoreError, is_read_only};
+pub use worker::{Life, Observer, UnderWay, stale_after};

@@ -6,23 +6,23 @@
 //! gives the same values whether it was interrupted, continued or repeated.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use rayon::iter::{IntoParallelRefIterator, ParallelBridge, ParallelIterator};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::cell::{self, Cell, Context, Entry, ModelFault, Place, Stopped};
-use crate::files::{self, FileError};
-use crate::sealed::{self, SealError};
+use crate::amounts;
+use crate::batch::{self, Batch};
+use crate::cell::{self, Cell, Place, cell_name};
+use crate::files::FileError;
+use crate::layout::Layout;
+use crate::planned;
+use crate::sealed::SealError;
+use crate::share::{Share, Shared};
 use crate::store::{self, Store, StoreError};
-use crate::times;
-use crate::{amounts, memory};
+use crate::times::{self, Time};
 
 /// Whoever watches a run: a progress bar and a voice. Called from several threads.
 pub trait Watcher: Sync {
@@ -138,16 +138,76 @@ impl Request<'_> {
         }
         let start = Instant::now();
         let store = Store::open(directory, kind, config, fresh)?.checkpoint_every(every);
-        let records = store.run_all(cells, watcher, interrupt, with_models)?;
+        let batch = Batch::new(&store, cells, watcher, interrupt, with_models);
+        let records = batch.run()?;
+        let times = times::read(directory)?;
+        let times: Vec<Option<&Time>> = batch.names.iter().map(|name| times.get(name)).collect();
         Ok(Finished {
             records,
-            seconds: cells.iter().map(|cell| store.seconds(cell)).collect(),
-            step_seconds: cells.iter().map(|cell| store.step_seconds(cell)).collect(),
-            models: cells.iter().map(|cell| store.model(cell)).collect(),
+            seconds: times.iter().map(|time| time.map(|time| time.seconds)).collect(),
+            step_seconds: times.iter().map(|time| time.and_then(|time| time.steps)).collect(),
+            models: batch.models(),
             directory: directory.to_owned(),
             is_read_only: false,
             wall_seconds: start.elapsed().as_secs_f64(),
         })
+    }
+
+    /// Opens the run directory and computes a share of the cells, and then what is left of the others.
+    pub fn run_share<C: Cell>(
+        &self,
+        cells: &[C],
+        share: &Share<'_>,
+        watcher: &dyn Watcher,
+        interrupt: &AtomicBool,
+    ) -> Result<Shared, RunError> {
+        let Self { directory, kind, config, fresh, every, with_models } = *self;
+        let store = Store::open_as(directory, kind, config, fresh, share.about)?;
+        let store = store.checkpoint_every(every);
+        Batch::new(&store, cells, watcher, interrupt, with_models).run_share(share)
+    }
+
+    /// Begins the run and keeps the plan of its cells, with the seconds that each is expected to take.
+    /// Nothing is computed.
+    pub fn plan<C: Cell>(&self, cells: &[C], seconds: &[f64]) -> Result<(), StoreError> {
+        let Self { directory, kind, config, fresh, .. } = *self;
+        let store = Store::open(directory, kind, config, fresh)?;
+        let mut planned = batch::planned(kind, cells);
+        for (cell, &seconds) in planned.iter_mut().zip(seconds) {
+            cell.seconds = Some(seconds);
+        }
+        planned::keep(&store.directory, planned)?;
+        Ok(())
+    }
+
+    /// What [`run`](Self::run) would find, refusals included, without creating or changing anything, and
+    /// whether or not others work in the directory.
+    pub fn survey<C: Cell>(&self, cells: &[C]) -> Result<Survey, StoreError> {
+        let Self { directory, kind, config, fresh, with_models, .. } = *self;
+        let mut survey = Survey { missing: Vec::new(), seconds: vec![None; cells.len()] };
+        let usable = store::usable(directory, kind, config, fresh)?;
+        let times = times::read(directory)?;
+        let layout = Layout::of(directory, cells.len());
+        // A million cells are a lawful question.
+        let names = batch::names(kind, cells);
+        let first = batch::first_of_equals(&names);
+        for (i, name) in names.iter().enumerate() {
+            let place = || Place::new(&layout, name.clone(), cells[i].key());
+            let is_done =
+                |place: Place| match cell::look::<C::Record>(&place.record, "record", &place.key) {
+                    Err(SealError::File(error)) => Err(error),
+                    Ok(Some(_)) => {
+                        Ok(!(with_models && cells[i].check_model(&place.model).is_err()))
+                    }
+                    _ => Ok(false),
+                };
+            if usable && is_done(place())? {
+                survey.seconds[i] = times.get(name).map(|time| time.seconds);
+            } else if first[i] == i {
+                survey.missing.push(i);
+            }
+        }
+        Ok(survey)
     }
 }
 
@@ -171,7 +231,7 @@ pub struct Survey {
 
 impl Store {
     /// The records of the cells, in their order. Cells without a record are computed in parallel
-    /// on the current pool of rayon, long ones first.
+    /// on the current pool of rayon, long ones first. Cells that other processes compute are waited for.
     ///
     /// When `interrupt` becomes true the cells under way save a checkpoint and stop, and no other
     /// is started. The same happens when a cell fails, so that the failure is known at once and
@@ -182,7 +242,7 @@ impl Store {
         watcher: &dyn Watcher,
         interrupt: &AtomicBool,
     ) -> Result<Vec<C::Record>, RunError> {
-        self.run_all(cells, watcher, interrupt, false)
+        Batch::new(self, cells, watcher, interrupt, false).run()
     }
 
     /// Like [`run`](Self::run), and looks at the models as well: a cell whose model is missing, damaged
@@ -194,125 +254,22 @@ impl Store {
         watcher: &dyn Watcher,
         interrupt: &AtomicBool,
     ) -> Result<Vec<C::Record>, RunError> {
-        self.run_all(cells, watcher, interrupt, true)
+        Batch::new(self, cells, watcher, interrupt, true).run()
     }
 
-    fn run_all<C: Cell>(
+    /// Computes a share of the cells, and then what is left of the others.
+    pub fn run_share<C: Cell>(
         &self,
         cells: &[C],
+        share: &Share<'_>,
         watcher: &dyn Watcher,
         interrupt: &AtomicBool,
-        with_models: bool,
-    ) -> Result<Vec<C::Record>, RunError> {
-        self.take_notices().iter().for_each(|text| watcher.notice(text));
-        let places: Vec<Place> = cells.iter().map(|cell| self.place(cell)).collect();
-        let first = first_of_equals(&places);
-        let mut records: Vec<Option<C::Record>> = Vec::with_capacity(cells.len());
-        // What cells must come to that are computed again for their models.
-        let mut recorded: BTreeMap<usize, Value> = BTreeMap::new();
-        for (i, place) in places.iter().enumerate() {
-            let mut found: Option<C::Record> =
-                if first[i] == i { recall(place, watcher)? } else { None };
-            if with_models
-                && let Some(record) = &found
-                && lacks_model(&cells[i], place, watcher)?
-            {
-                recorded.insert(i, as_json(record).unwrap_or_default());
-                found = None;
-            }
-            if found.is_some() {
-                watcher.advance(cells[i].work());
-                // A checkpoint is left if the program was killed after it wrote the record.
-                place.clear()?;
-            }
-            records.push(found);
-        }
-
-        let mut missing: Vec<usize> =
-            (0..cells.len()).filter(|&i| first[i] == i && records[i].is_none()).collect();
-        let (needed, at_once) = memory_at_once(missing.iter().map(|&i| &cells[i]));
-        if let Some(available) = memory::available().filter(|&available| needed > available) {
-            return Err(RunError::Memory { needed, cells: at_once, available });
-        }
-        // A long cell that is started last leaves all other threads idle.
-        missing.sort_by_key(|&i| Reverse(cells[i].work()));
-        let halt = AtomicBool::new(false);
-        let compute = |i: usize| {
-            let context = Context::new(Some(&places[i]), watcher, interrupt, &halt, self.every);
-            let outcome = self.compute(&cells[i], &places[i], context, recorded.get(&i));
-            if matches!(outcome, Err(Stopped::Failed(_) | Stopped::Io(_))) {
-                halt.store(true, Ordering::Relaxed);
-            }
-            (i, outcome)
-        };
-        // A bridge hands out the cells one by one and in order; a split into halves would not.
-        let mut outcomes: Vec<_> = missing.into_iter().par_bridge().map(compute).collect();
-        outcomes.sort_by_key(|&(i, _)| i);
-
-        for (i, outcome) in outcomes {
-            match outcome {
-                Ok(record) => records[i] = Some(record),
-                Err(Stopped::Interrupted) => {}
-                Err(Stopped::Failed(reason)) => {
-                    return Err(RunError::Failed { key: places[i].key.clone(), reason });
-                }
-                Err(Stopped::Io(error)) => return Err(error.into()),
-            }
-        }
-        let done = first.iter().filter(|&&i| records[i].is_some()).count();
-        let interrupted = RunError::Interrupted { done, total: cells.len() };
-        for i in (0..cells.len()).filter(|&i| first[i] != i) {
-            // A record need not be `Clone`; the file can be read twice.
-            if records[first[i]].is_some() {
-                records[i] = recall(&places[i], watcher)?;
-                watcher.advance(cells[i].work());
-            }
-        }
-        records.into_iter().collect::<Option<_>>().ok_or(interrupted)
+    ) -> Result<Shared, RunError> {
+        Batch::new(self, cells, watcher, interrupt, false).run_share(share)
     }
 
-    fn compute<C: Cell>(
-        &self,
-        cell: &C,
-        place: &Place,
-        mut context: Context<'_>,
-        recorded: Option<&Value>,
-    ) -> Result<C::Record, Stopped> {
-        if context.interrupted() {
-            return Err(Stopped::Interrupted);
-        }
-        let record = cell.run(&mut context)?;
-        // JSON has no NaN. A record that could be written and never read again would be computed
-        // at every run.
-        let record = serde_json::to_vec(&record)
-            .and_then(|json| serde_json::from_slice(&json))
-            .map_err(|error| {
-                Stopped::Failed(format!(
-                    "its record cannot be read back from JSON ({error}); is a number not finite?"
-                ))
-            })?;
-        if let Some(recorded) = recorded {
-            place.clear()?;
-            if as_json(&record).as_ref() == Some(recorded) {
-                return Ok(record);
-            }
-            let aside = files::set_aside(&place.model)?;
-            return Err(Stopped::Failed(format!(
-                "{} was made again and does not belong to its record: the same cell came to other \
-                 numbers, as it does on another instruction set; the record is kept, the model is {}; \
-                 remanent inspect shows the records; --fresh computes everything again",
-                place.model.display(),
-                aside.display()
-            )));
-        }
-        sealed::write(&place.record, "record", &Entry { key: &place.key, value: &record })?;
-        place.clear()?;
-        self.times.append(&place.hash, context.seconds(), context.step_seconds())?;
-        Ok(record)
-    }
-
-    /// The records of a run that is done, without a lock and without changing anything. A run that is
-    /// not done is [`StoreError::ReadOnly`].
+    /// The records of a run that is done, without changing anything. A run that is not done is
+    /// [`StoreError::ReadOnly`].
     pub fn recall<C: Cell>(
         directory: &Path,
         kind: &str,
@@ -321,7 +278,8 @@ impl Store {
     ) -> Result<Finished<C::Record>, StoreError> {
         let start = Instant::now();
         let usable = store::usable(directory, kind, config, false)?;
-        let times = times::read(&directory.join(store::TIMES))?;
+        let times = times::read(directory)?;
+        let layout = Layout::of(directory, cells.len());
         let mut found = Finished {
             records: Vec::with_capacity(cells.len()),
             seconds: Vec::new(),
@@ -332,7 +290,8 @@ impl Store {
             wall_seconds: 0.0,
         };
         for cell in cells {
-            let place = Place::new(directory, kind, cell.key());
+            let key = cell.key();
+            let place = Place::new(&layout, cell_name(kind, &key), key);
             match cell::look(&place.record, "record", &place.key) {
                 Err(SealError::File(error)) => return Err(error.into()),
                 Ok(Some(record)) if usable => found.records.push(record),
@@ -350,92 +309,4 @@ impl Store {
         found.wall_seconds = start.elapsed().as_secs_f64();
         Ok(found)
     }
-
-    /// What [`open`](Self::open) and [`run`](Self::run) would find, refusals included, without
-    /// creating or changing anything, and whether or not the directory is in use.
-    pub fn survey<C: Cell>(
-        directory: &Path,
-        kind: &str,
-        config: &Value,
-        fresh: bool,
-        cells: &[C],
-    ) -> Result<Survey, StoreError> {
-        Self::survey_all(directory, kind, config, fresh, cells, false)
-    }
-
-    /// Like [`survey`](Self::survey), of what [`run_with_models`](Self::run_with_models) would find.
-    pub fn survey_with_models<C: Cell>(
-        directory: &Path,
-        kind: &str,
-        config: &Value,
-        fresh: bool,
-        cells: &[C],
-    ) -> Result<Survey, StoreError> {
-        Self::survey_all(directory, kind, config, fresh, cells, true)
-    }
-
-    fn survey_all<C: Cell>(
-        directory: &Path,
-        kind: &str,
-        config: &Value,
-        fresh: bool,
-        cells: &[C],
-        with_models: bool,
-    ) -> Result<Survey, StoreError> {
-        let mut survey = Survey { missing: Vec::new(), seconds: vec![None; cells.len()] };
-        let usable = store::usable(directory, kind, config, fresh)?;
-        let times = times::read(&directory.join(store::TIMES))?;
-        // A million cells are a lawful question.
-        let places: Vec<Place> =
-            cells.par_iter().map(|cell| Place::new(directory, kind, cell.key())).collect();
-        let first = first_of_equals(&places);
-        for (i, place) in places.iter().enumerate() {
-            let look = || cell::look::<C::Record>(&place.record, "record", &place.key);
-            let found = match usable.then(look) {
-                Some(Err(SealError::File(error))) => return Err(error.into()),
-                found => matches!(found, Some(Ok(Some(_)))),
-            };
-            let found = found && !(with_models && cells[i].check_model(&place.model).is_err());
-            if found {
-                survey.seconds[i] = times.get(&place.hash).map(|time| time.seconds);
-            } else if first[i] == i {
-                survey.missing.push(i);
-            }
-        }
-        Ok(survey)
-    }
-}
-
-fn recall<T: DeserializeOwned>(
-    place: &Place,
-    watcher: &dyn Watcher,
-) -> Result<Option<T>, FileError> {
-    cell::recall(&place.record, "record", &place.key, watcher)
-}
-
-fn as_json<T: Serialize>(record: &T) -> Option<Value> {
-    serde_json::to_value(record).ok()
-}
-
-/// Whether a cell that has a record has no model that can be used. One of another cell, or a damaged
-/// one, is moved aside with a message.
-fn lacks_model<C: Cell>(cell: &C, place: &Place, watcher: &dyn Watcher) -> Result<bool, FileError> {
-    let aside = match cell.check_model(&place.model) {
-        Ok(()) => return Ok(false),
-        Err(ModelFault::File(error)) => return Err(error),
-        Err(error @ ModelFault::Missing(_)) => error.to_string(),
-        Err(error @ ModelFault::Unusable { .. }) => {
-            let aside = files::set_aside(&place.model)?;
-            let aside = aside.file_name().unwrap_or_default().display();
-            format!("{error}; it is kept as {aside}")
-        }
-    };
-    watcher.notice(&format!("{aside}; the model is made again"));
-    Ok(true)
-}
-
-/// For each place the index of the first one that is the same.
-fn first_of_equals(places: &[Place]) -> Vec<usize> {
-    let mut seen = HashMap::new();
-    places.iter().enumerate().map(|(i, place)| *seen.entry(&place.hash).or_insert(i)).collect()
 }

@@ -78,11 +78,27 @@ pub fn digest(bytes: &[u8]) -> String {
 /// Writes a value as JSON under a seal, atomically. `what` is one word. Numbers that are not finite
 /// become `null`, which is how JSON has them.
 pub fn write<T: Serialize>(path: &Path, what: &str, value: &T) -> Result<(), FileError> {
+    let (seal, json) = seal(path, what, value)?;
+    atomic::write(path, &[seal.as_bytes(), &json, b"\n"])
+}
+
+/// Like [`write()`], and leaves a file as it is that is already there; says whether it was written.
+/// Without `flush` a file may be cut if the machine fails in the next seconds, which [`read`] notices.
+pub(crate) fn create<T: Serialize>(
+    path: &Path,
+    what: &str,
+    value: &T,
+    flush: bool,
+) -> Result<bool, FileError> {
+    let (seal, json) = seal(path, what, value)?;
+    atomic::create(path, &[seal.as_bytes(), &json, b"\n"], flush)
+}
+
+fn seal<T: Serialize>(path: &Path, what: &str, value: &T) -> Result<(String, Vec<u8>), FileError> {
     let json = serde_json::to_vec(value)
         .map_err(io::Error::from)
         .map_err(FileError::new("write", path))?;
-    let seal = format!("remanent {what} {VERSION} blake3:{}\n", blake3::hash(&json));
-    atomic::write(path, &[seal.as_bytes(), &json, b"\n"])
+    Ok((format!("remanent {what} {VERSION} blake3:{}\n", blake3::hash(&json)), json))
 }
 
 /// Reads what [`write()`] wrote under the same `what`.

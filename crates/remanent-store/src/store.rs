@@ -5,9 +5,14 @@
 //! records/<cell>.json   what is done
 //! checkpoints/<cell>.json   what is under way (.safetensors if it is mostly arrays)
 //! models/<cell>.safetensors   what a cell leaves besides its record
-//! times.csv             how long it took
-//! lock                  held by the program that works here
+//! plans/<hash>.json     the cells that commands have asked for
+//! failures/<cell>.json  why a cell cannot be computed
+//! times.csv, times/     how long it took
+//! workers/, claims/     who works here, and on what; gone when nobody does
 //! ```
+//!
+//! Runs of many cells have their files in folders: see [`layout`](crate::layout). Several processes may
+//! work in one directory: see [`claim`](crate::claim).
 //!
 //! Results are expensive, and a mistyped `--out` must not cost any. A
 //! directory that is not a run is refused, so is a run of another experiment,
@@ -18,7 +23,7 @@
 //! it is written anew if the records are of the experiment at hand.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -30,15 +35,19 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::atomic;
-use crate::cell::{CHECKPOINT_EVERY, CHECKPOINTS, Cell, Entry, MODELS, Place, RECORDS, cell_name};
+use crate::cell::{CHECKPOINT_EVERY, CHECKPOINTS, Cell, Entry, RECORDS, cell_name};
+use crate::claim::{self, CLAIMS};
+use crate::failure::FAILURES;
 use crate::files::{self, FileError};
+use crate::layout::{self, FOLDERS, Layout};
+use crate::planned::PLANS;
 use crate::sealed::{self, SealError, VERSION};
-use crate::times::Times;
+use crate::times::{self, TIMES, Times};
+use crate::worker::{WORKERS, Worker};
 
 pub(crate) const MARKER: &str = "experiment.json";
+/// Earlier versions left a file of this name.
 const LOCK: &str = "lock";
-const FOLDERS: [&str; 3] = [RECORDS, CHECKPOINTS, MODELS];
-pub(crate) const TIMES: &str = "times.csv";
 
 /// Why a directory cannot be used for a run.
 #[derive(Debug, Error)]
@@ -83,9 +92,10 @@ pub enum StoreError {
         /// The format of its marker.
         found: u32,
     },
-    /// Another program works there.
+    /// Another program works there, and what is there is to be discarded.
     #[error(
-        "{} is in use by another process; wait until it has finished, or choose another --out",
+        "{} is in use by another process, and cannot start anew; wait until it has finished, or choose \
+         another --out",
         .0.display()
     )]
     InUse(PathBuf),
@@ -138,75 +148,79 @@ enum Remains {
     Others(Vec<String>),
 }
 
-/// A run directory, locked until this is dropped or the program ends, however it ends.
+/// A run directory in which this process works. Others may work there at the same time.
 #[derive(Debug)]
 pub struct Store {
     pub(crate) directory: PathBuf,
     pub(crate) kind: String,
     pub(crate) every: Duration,
     pub(crate) times: Times,
+    pub(crate) worker: Worker,
     /// What the user should know, until it is said.
     notices: Mutex<Vec<String>>,
-    _lock: Lock,
 }
 
 impl Store {
     /// Opens the run in a directory, or begins one. `config` is what the cells have in common; the
     /// number of seeds is no part of it, so that more of them can be added later. `fresh` discards
-    /// what an earlier run, of whatever configuration, has left.
+    /// what an earlier run, of whatever configuration, has left, and is refused while others work there.
     pub fn open(
         directory: &Path,
         kind: &str,
         config: &Value,
         fresh: bool,
     ) -> Result<Self, StoreError> {
-        // Looked at before the lock, so that a directory which is refused stays as it is, and
-        // after it, because another program may have begun or ended a run in the meantime.
+        Self::open_as(directory, kind, config, fresh, "")
+    }
+
+    /// Like [`open`](Self::open); `about` tells others what this process is, e.g. `shard 3/8`.
+    pub fn open_as(
+        directory: &Path,
+        kind: &str,
+        config: &Value,
+        fresh: bool,
+        about: &str,
+    ) -> Result<Self, StoreError> {
+        // Looked at before anything is written, so that a directory which is refused stays as it is,
+        // and after others were told, because they may have begun or ended a run in the meantime.
         inspect(directory, kind, config, fresh)?;
         fs::create_dir_all(directory).map_err(FileError::new("create", directory))?;
-        let lock = Lock::acquire(directory)?;
-        let standing = inspect(directory, kind, config, fresh)?;
-
-        let marker = directory.join(MARKER);
-        let mut notices = Vec::new();
-        atomic::sweep(directory)?;
-        for folder in FOLDERS {
-            atomic::sweep(&directory.join(folder))?;
+        let mut worker = Worker::start(directory, about)?;
+        let mut is_alone = worker.try_alone()?;
+        if fresh && !is_alone {
+            let mut observer = worker.observer();
+            if worker.others_live(&mut observer)? {
+                return Err(StoreError::InUse(directory.to_owned()));
+            }
+            worker.bury(&mut observer)?;
+            is_alone = worker.try_alone()?;
+            if !is_alone {
+                return Err(StoreError::InUse(directory.to_owned()));
+            }
+        }
+        let mut standing = inspect(directory, kind, config, fresh)?;
+        if is_alone {
+            clear_leftovers(directory, &worker)?;
+            times::gather(directory)?;
         }
         if let Standing::Stale { damaged } = standing {
-            // The marker is there all the time: if the program is killed here, this is still a run.
-            for folder in FOLDERS {
-                atomic::remove_files(&directory.join(folder), is_entry)?;
-            }
-            files::remove(&directory.join(TIMES))?;
-            if damaged {
-                // It may never have been ours.
-                files::copy_aside(&marker)?;
-            }
+            discard(directory, damaged)?;
         }
-        if let Standing::Unmarked(reason) = &standing {
-            let mut text = reason.to_string();
-            if marker.exists() {
-                let aside = files::set_aside(&marker)?;
-                text += &format!("; it is kept as {}", aside.display());
-            }
-            notices.push(format!("{text}; rewriting it and keeping the records"));
-        }
-        if !matches!(standing, Standing::Same) {
-            let content = Marker { kind: kind.to_owned(), config: config.clone() };
-            sealed::write(&marker, "experiment", &content)?;
-        }
-        for folder in FOLDERS {
-            let folder = directory.join(folder);
-            fs::create_dir_all(&folder).map_err(FileError::new("create", &folder))?;
-        }
+        let notices = mark(directory, kind, config, &mut standing)?;
+        Layout::of(directory, 0).create_folders()?;
+        let times = if is_alone {
+            Times::open(&directory.join(TIMES))?
+        } else {
+            Times::of_worker(directory, &worker.id)?
+        };
+        worker.share()?;
         Ok(Self {
             directory: directory.to_owned(),
             kind: kind.to_owned(),
             every: CHECKPOINT_EVERY,
-            times: Times::open(&directory.join(TIMES))?,
+            times,
+            worker,
             notices: Mutex::new(notices),
-            _lock: lock,
         })
     }
 
@@ -228,22 +242,84 @@ impl Store {
 
     /// How long a cell with a record took, all its parts together if it was interrupted.
     pub fn seconds<C: Cell>(&self, cell: &C) -> Option<f64> {
-        self.times.get(&self.place(cell).hash).map(|time| time.seconds)
+        self.times.get(&self.name(cell)).map(|time| time.seconds)
     }
 
     /// The part of these seconds that the cell counted as spent on steps.
     pub fn step_seconds<C: Cell>(&self, cell: &C) -> Option<f64> {
-        self.times.get(&self.place(cell).hash).and_then(|time| time.steps)
+        self.times.get(&self.name(cell)).and_then(|time| time.steps)
     }
 
-    /// Where a cell leaves its model.
-    pub fn model<C: Cell>(&self, cell: &C) -> PathBuf {
-        self.place(cell).model
+    /// The name of a cell.
+    pub(crate) fn name<C: Cell>(&self, cell: &C) -> String {
+        cell_name(&self.kind, &cell.key())
     }
+}
 
-    pub(crate) fn place<C: Cell>(&self, cell: &C) -> Place {
-        Place::new(&self.directory, &self.kind, cell.key())
+/// Removes what killed programs have left. Nobody else works in the directory.
+fn clear_leftovers(directory: &Path, worker: &Worker) -> Result<(), FileError> {
+    atomic::sweep(directory)?;
+    for folder in FOLDERS {
+        for part in layout::parts(&directory.join(folder))? {
+            atomic::sweep(&part)?;
+        }
     }
+    claim::remove(directory, |_| true)?;
+    worker.bury(&mut worker.observer())
+}
+
+/// Removes the files of a run. The marker is there all the time: if the program is killed here, this is
+/// still a run.
+fn discard(directory: &Path, damaged: bool) -> Result<(), FileError> {
+    for folder in FOLDERS {
+        for part in layout::parts(&directory.join(folder))? {
+            atomic::remove_files(&part, is_entry)?;
+            if part != directory.join(folder) {
+                // Unless it has files of others.
+                let _ = fs::remove_dir(part);
+            }
+        }
+    }
+    for folder in [PLANS, FAILURES] {
+        atomic::remove_files(&directory.join(folder), |name| name.ends_with(".json"))?;
+        let _ = fs::remove_dir(directory.join(folder));
+    }
+    files::remove(&directory.join(TIMES))?;
+    if damaged {
+        // It may never have been ours.
+        files::copy_aside(&directory.join(MARKER))?;
+    }
+    Ok(())
+}
+
+/// Writes the marker, if there is none that can be used. Several programs may do so at the same time:
+/// the first one decides.
+fn mark(
+    directory: &Path,
+    kind: &str,
+    config: &Value,
+    standing: &mut Standing,
+) -> Result<Vec<String>, StoreError> {
+    let marker = directory.join(MARKER);
+    let content = Marker { kind: kind.to_owned(), config: config.clone() };
+    let mut notices = Vec::new();
+    match standing {
+        Standing::Same => return Ok(notices),
+        Standing::Stale { .. } => sealed::write(&marker, "experiment", &content)?,
+        Standing::Unmarked(reason) => {
+            let mut text = reason.to_string();
+            if marker.exists() {
+                let aside = files::set_aside(&marker)?;
+                text += &format!("; it is kept as {}", aside.display());
+            }
+            notices.push(format!("{text}; rewriting it and keeping the records"));
+        }
+        Standing::New => {}
+    }
+    if !sealed::create(&marker, "experiment", &content, true)? {
+        inspect(directory, kind, config, false)?;
+    }
+    Ok(notices)
 }
 
 /// Whether a directory is there in which no file can be made.
@@ -289,7 +365,9 @@ fn inspect(
             Remains::Nothing => {
                 // A program that was killed while it began a run has left nothing but these.
                 let ours = |name: &str| {
-                    name == LOCK || name.starts_with(MARKER) || atomic::is_temporary(name)
+                    [LOCK, WORKERS, CLAIMS].contains(&name)
+                        || name.starts_with(MARKER)
+                        || atomic::is_temporary(name)
                 };
                 if files::names(directory)?.iter().all(|name| name.to_str().is_some_and(ours)) {
                     Ok(Standing::New)
@@ -331,19 +409,22 @@ fn inspect(
 
 /// What a directory whose marker cannot be read tells by its records: they carry their keys.
 fn remains(directory: &Path, kind: &str, config: &Value) -> Result<Remains, FileError> {
-    let entries = |folder: &str| -> Result<Vec<String>, FileError> {
-        let names = files::names(&directory.join(folder))?;
-        Ok(names.into_iter().filter_map(|n| n.into_string().ok()).filter(|n| is_entry(n)).collect())
+    let entries = |folder: &str| -> Result<Vec<PathBuf>, FileError> {
+        let mut paths = layout::list(&directory.join(folder), &[""])?;
+        let name =
+            |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(is_entry);
+        paths.retain(name);
+        Ok(paths)
     };
     let records = entries(RECORDS)?;
     if records.is_empty() && entries(CHECKPOINTS)?.is_empty() {
         return Ok(Remains::Nothing);
     }
     let mut others = None;
-    for name in records.iter().filter(|name| name.ends_with(".json")) {
-        let path = directory.join(RECORDS).join(name);
-        let Ok(entry) = sealed::read::<Entry<Value, IgnoredAny>>(&path, "record") else { continue };
-        if name.strip_suffix(".json") != Some(&cell_name(kind, &entry.key)) {
+    for path in records.iter().filter(|path| path.extension().is_some_and(|end| end == "json")) {
+        let Ok(entry) = sealed::read::<Entry<Value, IgnoredAny>>(path, "record") else { continue };
+        let name = path.file_stem().and_then(|name| name.to_str());
+        if name != Some(&cell_name(kind, &entry.key)) {
             others.get_or_insert(vec![format!("kind: there another, here {kind}")]);
             continue;
         }
@@ -390,37 +471,6 @@ fn collect_objects<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
     };
     found.extend(inner.iter().filter(|value| value.is_object()));
     inner.into_iter().for_each(|value| collect_objects(value, found));
-}
-
-/// The right to work in a directory. The operating system releases the lock of a program that is
-/// killed; a file that merely exists would have to be removed by hand.
-#[derive(Debug)]
-struct Lock(File);
-
-impl Lock {
-    fn acquire(directory: &Path) -> Result<Self, StoreError> {
-        let path = directory.join(LOCK);
-        atomic::check_target(&path)?;
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(FileError::new("create", &path))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Self(file)),
-            Err(TryLockError::WouldBlock) => Err(StoreError::InUse(directory.to_owned())),
-            Err(TryLockError::Error(source)) => Err(FileError::new("lock", &path)(source).into()),
-        }
-    }
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // To close the file is not enough: a process that is just being started by another thread
-        // has a copy of it for a moment. If this fails, the end of the program does it.
-        let _ = self.0.unlock();
-    }
 }
 
 /// Whether a name is that of a record, checkpoint or model, damaged or not.

@@ -1,5 +1,9 @@
 //! How long cells took: `times.csv`, one line a cell, appended when it is done.
 //!
+//! Lines that several machines append to one file may be lost. The process that began a run appends to
+//! `times.csv`, and one that joins it to a file of its own in the folder `times`. A process that has the
+//! directory for itself later puts them together.
+//!
 //! Times are processor time of the cell's thread: a busy machine does not lengthen them. They still
 //! differ from run to run, and are kept out of the records, which can therefore be compared byte for
 //! byte.
@@ -12,6 +16,13 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::atomic;
 use crate::files::{self, FileError};
+use crate::worker::create_in;
+
+/// The times of a run.
+pub(crate) const TIMES: &str = "times.csv";
+/// Those that are still to be added to it.
+pub(crate) const PARTS: &str = "times";
+const HEAD: &[u8] = b"cell,seconds,step_seconds\n";
 
 /// What a cell took.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,7 +37,7 @@ pub(crate) struct Time {
 #[derive(Debug)]
 pub(crate) struct Times {
     path: PathBuf,
-    state: Mutex<(File, HashMap<String, Time>)>,
+    state: Mutex<(Option<File>, HashMap<String, Time>)>,
 }
 
 impl Times {
@@ -39,7 +50,7 @@ impl Times {
         let write = || {
             let mut file = OpenOptions::new().append(true).create(true).open(path)?;
             if text.is_empty() {
-                file.write_all(b"cell,seconds,step_seconds\n")?;
+                file.write_all(HEAD)?;
             } else if !text.ends_with('\n') {
                 // A killed program cut its last line: `12.3` may have been `12.345`. This makes a
                 // line of it that is no number.
@@ -48,7 +59,15 @@ impl Times {
             Ok(file)
         };
         let file = write().map_err(FileError::new("write", path))?;
-        Ok(Self { path: path.to_owned(), state: Mutex::new((file, seconds)) })
+        Ok(Self { path: path.to_owned(), state: Mutex::new((Some(file), seconds)) })
+    }
+
+    /// A file of its own for a process that does not have the directory for itself. It is created with
+    /// the first line.
+    pub(crate) fn of_worker(directory: &Path, worker: &str) -> Result<Self, FileError> {
+        atomic::check_target(&directory.join(TIMES))?;
+        let path = directory.join(PARTS).join(format!("{worker}.csv"));
+        Ok(Self { path, state: Mutex::new((None, read(directory)?)) })
     }
 
     /// Adds a line.
@@ -57,7 +76,15 @@ impl Times {
         let steps = (steps > 0.0).then_some(steps);
         let shown = steps.map_or(String::new(), |steps| format!("{steps:.6}"));
         let line = format!("{hash},{seconds:.6},{shown}\n");
-        state.0.write_all(line.as_bytes()).map_err(FileError::new("write", &self.path))?;
+        let mut write = || {
+            if state.0.is_none() {
+                let mut file = create_in(self.path.parent().unwrap_or(Path::new(".")), &self.path)?;
+                file.write_all(HEAD)?;
+                state.0 = Some(file);
+            }
+            state.0.as_mut().map_or(Ok(()), |file| file.write_all(line.as_bytes()))
+        };
+        write().map_err(FileError::new("write", &self.path))?;
         state.1.insert(hash.to_owned(), Time { seconds, steps });
         Ok(())
     }
@@ -68,9 +95,41 @@ impl Times {
     }
 }
 
-/// The times in a file, which is left as it is; none if it does not exist.
-pub(crate) fn read(path: &Path) -> Result<HashMap<String, Time>, FileError> {
-    Ok(parse(&text(path)?))
+/// The times of a run, which are left as they are; none if there are none.
+pub(crate) fn read(directory: &Path) -> Result<HashMap<String, Time>, FileError> {
+    let mut times = parse(&text(&directory.join(TIMES))?);
+    for path in parts(directory)? {
+        times.extend(parse(&text(&path)?));
+    }
+    Ok(times)
+}
+
+/// Appends the times of processes that have ended to `times.csv`. Nobody else works in the directory.
+pub(crate) fn gather(directory: &Path) -> Result<(), FileError> {
+    let parts = parts(directory)?;
+    if parts.is_empty() {
+        return Ok(());
+    }
+    let all = Times::open(&directory.join(TIMES))?;
+    for path in parts {
+        for (hash, time) in parse(&text(&path)?) {
+            if all.get(&hash) != Some(time) {
+                all.append(&hash, time.seconds, time.steps.unwrap_or(0.0))?;
+            }
+        }
+        files::remove(&path)?;
+    }
+    let _ = std::fs::remove_dir(directory.join(PARTS));
+    Ok(())
+}
+
+/// The files of processes that did not have the directory for themselves.
+fn parts(directory: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let folder = directory.join(PARTS);
+    let mut names = files::names(&folder)?;
+    names.sort();
+    names.retain(|name| name.to_str().is_some_and(|name| name.ends_with(".csv")));
+    Ok(names.into_iter().map(|name| folder.join(name)).collect())
 }
 
 fn text(path: &Path) -> Result<String, FileError> {
@@ -121,10 +180,24 @@ mod tests {
         assert_eq!((times.get("a"), times.get("b")), (Some(of_a), None));
         times.append("c", 3.0, 0.0).unwrap();
         drop(times);
-        let seconds = read(&path).unwrap();
+        let seconds = read(directory.path()).unwrap();
         assert_eq!(seconds.len(), 2);
         assert_eq!((seconds["a"].seconds, seconds["c"].seconds), (2.5, 3.0));
         assert_eq!(parse("d,4.5\n")["d"], Time { seconds: 4.5, steps: None });
+    }
+
+    #[test]
+    fn times_of_several_processes_are_put_together() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("times")).unwrap();
+        for (name, cell) in [("times.csv", "a"), ("times/x.csv", "b"), ("times/y.csv", "c")] {
+            Times::open(&directory.path().join(name)).unwrap().append(cell, 2.0, 1.0).unwrap();
+        }
+        let before = read(directory.path()).unwrap();
+        assert_eq!(before.len(), 3);
+        gather(directory.path()).unwrap();
+        assert!(!directory.path().join("times").exists());
+        assert_eq!(read(directory.path()).unwrap(), before);
     }
 
     #[cfg(unix)]

@@ -5,8 +5,8 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{Ledger, config, files, list, open, toys};
-use remanent_store::{Cell, Context, RunError, Stopped, Store, StoreError, Survey};
+use common::{Ledger, config, files, list, open, request, toys};
+use remanent_store::{Cell, Context, Request, RunError, Stopped, Store, StoreError, Survey};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
@@ -122,7 +122,7 @@ fn a_damaged_or_missing_marker_costs_no_record() {
 
         let ledger = Ledger::default();
         let cells = toys(3, &ledger);
-        let survey = Store::survey(directory.path(), "toy", &config(), false, &cells).unwrap();
+        let survey = request(directory.path(), &config()).survey(&cells).unwrap();
         assert_eq!(survey.missing, [2]);
         open(directory.path()).run(&cells, &ledger, &ledger.interrupt).unwrap();
         assert_eq!(ledger.runs(), 1);
@@ -220,16 +220,20 @@ fn starting_anew_removes_only_what_a_store_has_written() {
 }
 
 #[test]
-fn one_program_at_a_time() {
+fn nothing_is_discarded_while_others_work() {
     let directory = tempdir().unwrap();
     begin(directory.path());
     let store = open(directory.path());
-    for fresh in [false, true] {
-        let error = refused(directory.path(), fresh);
-        assert!(matches!(error, StoreError::InUse(_)), "{error}");
-    }
+    let error = refused(directory.path(), true);
+    assert!(matches!(error, StoreError::InUse(_)), "{error}");
+    // To share the work is fine.
+    let other = open(directory.path());
     drop(store);
-    open(directory.path());
+    let error = refused(directory.path(), true);
+    assert!(matches!(error, StoreError::InUse(_)), "{error}");
+    drop(other);
+    open_fresh_is_empty(directory.path());
+    assert!(!directory.path().join("workers").exists());
 }
 
 #[test]
@@ -238,7 +242,8 @@ fn a_survey_counts_and_changes_nothing() {
     let run = directory.path().join("run");
     let ledger = Ledger::default();
     let cells = toys(4, &ledger);
-    let survey = |fresh| Store::survey(&run, "toy", &config(), fresh, &cells);
+    let config = config();
+    let survey = |fresh| Request { fresh, ..request(&run, &config) }.survey(&cells);
     let nothing = Survey { missing: vec![0, 1, 2, 3], seconds: vec![None; 4] };
     assert_eq!(survey(false).unwrap(), nothing);
     assert!(!run.exists());
@@ -260,11 +265,11 @@ fn a_survey_counts_and_changes_nothing() {
     fs::write(&record, "damaged").unwrap();
     assert_eq!(survey(false).unwrap().missing.len(), 3);
     assert_eq!(fs::read_to_string(&record).unwrap(), "damaged");
-    let error = Store::survey(&run, "other", &config(), false, &cells).unwrap_err();
+    let error = Request { kind: "other", ..request(&run, &config) }.survey(&cells).unwrap_err();
     assert!(matches!(error, StoreError::Different { .. }), "{error}");
 
     let twice: Vec<_> = toys(4, &ledger).into_iter().chain(toys(4, &ledger)).collect();
-    let fresh = Store::survey(&run, "toy", &config(), true, &twice).unwrap();
+    let fresh = Request { fresh: true, ..request(&run, &config) }.survey(&twice).unwrap();
     assert_eq!((fresh.missing.len(), fresh.seconds.len()), (4, 8));
     assert_eq!(ledger.runs(), 0);
 }
@@ -327,16 +332,14 @@ fn a_cell_that_needs_more_memory_than_there_is_does_not_start() {
 
 #[cfg(unix)]
 #[test]
-fn the_lock_and_the_times_are_no_links() {
-    for name in ["lock", "times.csv"] {
-        let directory = tempdir().unwrap();
-        let elsewhere = tempdir().unwrap();
-        drop(open(directory.path()));
-        let (path, target) = (directory.path().join(name), elsewhere.path().join("target"));
-        fs::remove_file(&path).unwrap();
-        std::os::unix::fs::symlink(&target, &path).unwrap();
-        let error = Store::open(directory.path(), "toy", &config(), false).unwrap_err();
-        assert!(error.to_string().contains("symbolic link"), "{error}");
-        assert!(!target.exists());
-    }
+fn the_times_are_no_link() {
+    let directory = tempdir().unwrap();
+    let elsewhere = tempdir().unwrap();
+    drop(open(directory.path()));
+    let (path, target) = (directory.path().join("times.csv"), elsewhere.path().join("target"));
+    fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink(&target, &path).unwrap();
+    let error = Store::open(directory.path(), "toy", &config(), false).unwrap_err();
+    assert!(error.to_string().contains("symbolic link"), "{error}");
+    assert!(!target.exists());
 }

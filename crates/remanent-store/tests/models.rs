@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::{Ledger, list};
-use remanent_store::{Cell, Context, ModelFault, RunError, Stopped, Store};
+use remanent_store::{Cell, Context, ModelFault, Request, RunError, Stopped, Store};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
@@ -76,11 +76,8 @@ impl Bench {
         let store = Store::open(self.directory.path(), "modelled", &json!({}), false).unwrap();
         let (watcher, interrupt) = (&self.ledger, &self.ledger.interrupt);
         let (path, config) = (self.directory.path(), json!({}));
-        let survey = if with_models {
-            Store::survey_with_models(path, "modelled", &config, false, &cells)
-        } else {
-            Store::survey(path, "modelled", &config, false, &cells)
-        };
+        let request = Request { kind: "modelled", with_models, ..common::request(path, &config) };
+        let survey = request.survey(&cells);
         let before = self.runs.load(Ordering::SeqCst);
         let missing = survey.unwrap().missing.len() as u64;
         let found = if with_models {

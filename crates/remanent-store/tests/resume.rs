@@ -126,7 +126,7 @@ fn killed_and_resumed_equals_uninterrupted() {
     }
     // One of its threads hangs; the other may be doing anything.
     let run = killed.path().join("run");
-    let in_use = Store::open(&run, "toy", &common::config(), false);
+    let in_use = Store::open(&run, "toy", &common::config(), true);
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(matches!(in_use, Err(StoreError::InUse(_))), "{in_use:?}");

@@ -11,11 +11,13 @@ use remanent_lab::experiment::{Error, Experiment, Prepared, Resources, RunOption
 use remanent_lab::lists::Values;
 use remanent_lab::options::Options;
 use remanent_lab::plan::{Layers, PlanError};
-use remanent_store::{CHECKPOINT_EVERY, Cell, Watcher, amounts, memory, rate};
+use remanent_store::{CHECKPOINT_EVERY, Cell, Share, Watcher, amounts, memory, rate};
 use toml::{Table, Value};
 
 use crate::flags::{self, Flags};
 use crate::output::{self, Outcome, Output, UsageError};
+use crate::shard::ShardArguments;
+use crate::submit::Estimate;
 
 /// A command that runs an experiment.
 #[derive(Args)]
@@ -34,13 +36,9 @@ impl<E: Experiment> ExperimentCommand<E> {
     /// Runs it.
     pub fn run(self, resources: &Resources, quiet: bool) -> anyhow::Result<Outcome> {
         self.output.check()?;
-        let layers = self.run.layers(self.options.given)?;
-        let prepared = Prepared::<E>::new(layers, resources).map_err(with_command)?;
+        self.run.shard.check(self.run.fresh)?;
+        let (prepared, directory) = self.prepare(resources)?;
         let view = E::View::read(&self.view.given)?;
-        for text in prepared.warnings() {
-            output::say(&text);
-        }
-        let directory = self.run.out.clone().unwrap_or_else(|| prepared.default_directory());
         if self.run.dry_run {
             preview(&prepared, &directory, self.run.fresh)?;
             return Ok(Outcome::Done);
@@ -54,12 +52,50 @@ impl<E: Experiment> ExperimentCommand<E> {
             watcher: &voice,
             interrupt: &INTERRUPTED,
         };
+        let shown = directory.display().to_string();
+        let compute = |share: &Share<'_>| Ok(vec![prepared.run_share(&options, share)?]);
+        if let Some(outcome) = self.run.shard.run(&shown, quiet, compute)? {
+            return Ok(outcome);
+        }
         let report = prepared.run(&options, &view)?;
         drop(voice);
         let read_only = remanent_store::is_read_only(&directory) && !self.run.fresh;
         let suffix = if read_only { ", which is read-only" } else { "" };
-        output::remark(quiet, &format!("records in {}{suffix}", directory.display()));
+        output::remark(quiet, &format!("records in {shown}{suffix}"));
         self.output.emit(&report, quiet)
+    }
+
+    /// What it would take. The run is begun, and its plan kept, if `keep`.
+    pub fn estimate(self, resources: &Resources, keep: bool) -> anyhow::Result<Estimate> {
+        self.output.check()?;
+        let (prepared, directory) = self.prepare(resources)?;
+        let cells = prepared.cells();
+        let survey = prepared.survey(&cells, &directory, false)?;
+        let seconds = prepared.expected_seconds(&cells, &survey);
+        if keep {
+            prepared.keep_plan(&cells, &directory, &seconds)?;
+        }
+        let missing = || survey.missing.iter().map(|&i| seconds[i]);
+        Ok(Estimate {
+            directory,
+            cells: cells.len(),
+            missing: survey.missing.len(),
+            seconds: missing().sum(),
+            longest: missing().fold(0.0, f64::max),
+            memory: survey.missing.iter().map(|&i| cells[i].memory()).max().unwrap_or(0),
+            has_plot: true,
+        })
+    }
+
+    /// Reads the cases, and says what the user may not have intended.
+    fn prepare(&self, resources: &Resources) -> anyhow::Result<(Prepared<E>, PathBuf)> {
+        let layers = self.run.layers(self.options.given.clone())?;
+        let prepared = Prepared::<E>::new(layers, resources).map_err(with_command)?;
+        for text in prepared.warnings() {
+            output::say(&text);
+        }
+        let directory = self.run.out.clone().unwrap_or_else(|| prepared.default_directory());
+        Ok((prepared, directory))
     }
 }
 
@@ -122,6 +158,8 @@ struct RunArguments {
     /// Show cells, time and memory without running anything
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    shard: ShardArguments,
 }
 
 impl RunArguments {

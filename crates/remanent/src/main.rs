@@ -12,7 +12,10 @@ mod model;
 mod output;
 mod predict;
 mod reproduce;
+mod shard;
 mod simulate;
+mod status;
+mod submit;
 mod theory;
 mod train;
 
@@ -56,6 +59,9 @@ enum Command {
     Predict(Box<predict::Predict>),
     /// Show the content of a model, a checkpoint or a run directory
     Inspect(inspect::Inspect),
+    Status(status::StatusCommand),
+    Retry(status::Retry),
+    Submit(Box<submit::Submit>),
     /// Download, list and check datasets
     #[command(subcommand)]
     Data(data::DataCommand),
@@ -82,6 +88,9 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Export(command) => command.run(cli.quiet),
         Command::Predict(command) => command.run(cli.quiet),
         Command::Inspect(command) => command.run(cli.quiet),
+        Command::Status(command) => command.run(),
+        Command::Retry(command) => command.run(cli.quiet),
+        Command::Submit(command) => command.run(cli.quiet),
         Command::Data(command) => command.run(cli.quiet),
         Command::Completions { shell } => {
             let mut script = Vec::new();

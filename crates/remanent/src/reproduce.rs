@@ -7,13 +7,15 @@ use clap::Args;
 use remanent_plot::Table;
 use remanent_reproduce::report::{Exhibit, Report};
 use remanent_reproduce::{Cost, Place, Reproduction, Request, Stage};
-use remanent_store::{CHECKPOINT_EVERY, amounts};
+use remanent_store::{CHECKPOINT_EVERY, Share, amounts};
 use serde_json::{Value, json};
 
 use crate::data;
 use crate::experiment::{self, INTERRUPTED, Voice};
 use crate::flags;
 use crate::output::{self, Format, Outcome};
+use crate::shard::ShardArguments;
+use crate::submit::Estimate;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,27 +69,23 @@ pub struct Reproduce {
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    #[command(flatten)]
+    shard: ShardArguments,
 }
 
 impl Reproduce {
     /// Runs it.
     pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
-        output::usage(self.seeds != Some(0), || {
-            "--seeds 0 is out of range: it must be at least 1".into()
-        })?;
-        let place = Place {
-            directory: &self.out,
-            fresh: self.fresh,
-            checkpoint_every: experiment::interval(self.checkpoint_every)?,
-        };
-        let (figures, quick, seeds) = (self.figures.clone(), self.quick, self.seeds);
-        let cache = data::cache(self.data_dir.as_deref(), "--data-dir")?;
-        let reproduction = Reproduction::new(Request { figures, quick, seeds }, &cache)?;
+        self.shard.check(self.fresh)?;
+        let reproduction = self.reproduction()?;
+        let place = self.place()?;
         if self.dry_run {
             self.preview(&reproduction, &reproduction.survey(&place)?)?;
             return Ok(Outcome::Done);
         }
-        self.check_places()?;
+        if self.shard.shard.is_none() {
+            self.check_places()?;
+        }
         experiment::catch_interrupts()?;
         let watch = |stage: &Stage<'_>| {
             let Stage { kind, cells, work, directory } = stage;
@@ -97,6 +95,12 @@ impl Reproduce {
             output::remark(quiet, &format!("{kind}: {cells} cells, records in {shown}{suffix}"));
             Voice::new(*work, quiet)
         };
+        let shown = self.out.display().to_string();
+        let compute =
+            |share: &Share<'_>| Ok(reproduction.run_share(&place, share, watch, &INTERRUPTED)?);
+        if let Some(outcome) = self.shard.run(&shown, quiet, compute)? {
+            return Ok(outcome);
+        }
         let report = reproduction.run(&place, watch, &INTERRUPTED)?;
         let page = report.write(&self.report)?;
         if let Some(root) = &self.keep {
@@ -106,6 +110,41 @@ impl Reproduce {
         self.print(&report)?;
         output::remark(quiet, &format!("the report is {}", page.display()));
         Ok(Outcome::Done)
+    }
+
+    /// What it would take.
+    pub fn estimate(self) -> anyhow::Result<Estimate> {
+        let costs = self.reproduction()?.survey(&self.place()?)?;
+        let mut all = Cost::default();
+        costs.iter().for_each(|cost| all.add(cost));
+        Ok(Estimate {
+            directory: self.out.clone(),
+            cells: all.cells,
+            missing: all.missing,
+            seconds: all.seconds,
+            // How long the cells of a figure are is not known: all equally, in each figure.
+            longest: costs.iter().map(|c| c.seconds / c.missing.max(1) as f64).fold(0.0, f64::max),
+            memory: all.memory,
+            has_plot: false,
+        })
+    }
+
+    /// Reads the configurations of the figures.
+    fn reproduction(&self) -> anyhow::Result<Reproduction> {
+        output::usage(self.seeds != Some(0), || {
+            "--seeds 0 is out of range: it must be at least 1".into()
+        })?;
+        let (figures, quick, seeds) = (self.figures.clone(), self.quick, self.seeds);
+        let cache = data::cache(self.data_dir.as_deref(), "--data-dir")?;
+        Ok(Reproduction::new(Request { figures, quick, seeds }, &cache)?)
+    }
+
+    fn place(&self) -> anyhow::Result<Place<'_>> {
+        Ok(Place {
+            directory: &self.out,
+            fresh: self.fresh,
+            checkpoint_every: experiment::interval(self.checkpoint_every)?,
+        })
     }
 
     /// Refuses places that cannot be written to before anything is computed.

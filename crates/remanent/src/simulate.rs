@@ -9,6 +9,7 @@ use remanent_lab::tempering::TemperingStudy;
 
 use crate::experiment::ExperimentCommand;
 use crate::output::Outcome;
+use crate::submit::Estimate;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -64,6 +65,16 @@ impl Simulate {
             Some(Study::ConvergenceTime(study)) => study.run(&resources, quiet),
             Some(Study::Tempering(study)) => study.run(&resources, quiet),
             None => self.perceptron.run(&resources, quiet),
+        }
+    }
+
+    /// What it would take.
+    pub fn estimate(self, keep: bool) -> anyhow::Result<Estimate> {
+        let resources = Resources::default();
+        match self.study {
+            Some(Study::Bound(study)) => study.estimate(&resources, keep),
+            Some(Study::ConvergenceTime(study)) => study.estimate(&resources, keep),
+            None => self.perceptron.estimate(&resources, keep),
         }
     }
 }

@@ -9,6 +9,7 @@ use remanent_lab::training::Training;
 use crate::data;
 use crate::experiment::ExperimentCommand;
 use crate::output::Outcome;
+use crate::submit::Estimate;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,5 +42,11 @@ impl Train {
     pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
         let cache = data::cache(self.data_dir.as_deref(), "--data-dir")?;
         self.command.run(&Resources { cache: Some(cache) }, quiet)
+    }
+
+    /// What it would take.
+    pub fn estimate(self, keep: bool) -> anyhow::Result<Estimate> {
+        let cache = data::cache(self.data_dir.as_deref(), "--data-dir")?;
+        self.command.estimate(&Resources { cache: Some(cache) }, keep)
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
-use remanent_store::{Cell, Context, Stopped, Store, Watcher};
+use remanent_store::{Cell, Context, Request, Stopped, Store, Watcher};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -128,6 +128,12 @@ pub fn open(directory: &Path) -> Store {
     Store::open(directory, "toy", &config(), false).unwrap()
 }
 
+/// A run of toys.
+pub fn request<'a>(directory: &'a Path, config: &'a Value) -> Request<'a> {
+    let every = Duration::from_secs(10);
+    Request { directory, kind: "toy", config, fresh: false, every, with_models: false }
+}
+
 /// All files below a directory with their bytes, except what differs from run to run.
 pub fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
@@ -135,9 +141,13 @@ pub fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
+            let name = path.file_name().unwrap();
             if path.is_dir() {
-                folders.push(path);
-            } else if path.file_name().unwrap() != "times.csv" {
+                // Who works there, and how long it takes.
+                if name != "workers" && name != "times" {
+                    folders.push(path);
+                }
+            } else if name != "times.csv" {
                 let name = path.strip_prefix(directory).unwrap().to_owned();
                 found.push((name, fs::read(path).unwrap()));
             }

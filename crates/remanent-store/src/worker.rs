@@ -1,0 +1,493 @@
+//! Processes that work in a run directory, and how others see whether they are alive.
+//!
+//! A process that works in a directory has a file in the folder `workers`, which it rewrites every few
+//! seconds: the *heartbeat*. It says where the process runs and how far its cells are.
+//!
+//! Whether a process is alive is judged by whoever wants to know, with its own monotonic clock: a
+//! heartbeat that has not changed for [`stale_after`] is that of a dead process. Times of different
+//! machines are never compared, so that clocks may be wrong by years. A process that was only
+//! suspended and comes back does no harm: records are created once, whoever comes first.
+//!
+//! A worker also holds a lock of the operating system on a file beside its heartbeat. It is used as a
+//! hint by processes on the same machine only, so that a killed program is continued at once. If locks
+//! do not work on the file system, the heartbeat decides.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::{self, FileError};
+
+/// The folder of the heartbeats.
+pub(crate) const WORKERS: &str = "workers";
+/// Held while a process has the directory for itself.
+const OPENING: &str = "opening";
+const END: &str = ".json";
+const LOCK_END: &str = ".lock";
+/// A heartbeat this old by the clock of the file system is left by a dead process.
+const FORGOTTEN: Duration = Duration::from_secs(24 * 3600);
+
+/// How long a heartbeat may stay the same until its process is taken for dead: 60 seconds, or what the
+/// environment variable `REMANENT_STALE_AFTER` says.
+pub fn stale_after() -> Duration {
+    let seconds = std::env::var("REMANENT_STALE_AFTER").ok();
+    let seconds = seconds.and_then(|text| text.trim().parse::<f64>().ok());
+    let seconds = seconds.filter(|seconds| (0.1..=1e6).contains(seconds));
+    Duration::from_secs_f64(seconds.unwrap_or(60.0))
+}
+
+/// Time between two heartbeats.
+fn beat_every() -> Duration {
+    (stale_after() / 12).clamp(Duration::from_millis(20), Duration::from_secs(5))
+}
+
+/// What a heartbeat says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Heartbeat {
+    /// The name of the machine.
+    pub host: String,
+    /// Identifies the machine since it was started.
+    pub machine: String,
+    /// The number of the process.
+    pub process: u32,
+    /// What the process is to its user: `shard 3/8`, a number of a job.
+    pub about: String,
+    /// Counts the heartbeats.
+    pub beat: u64,
+    /// For how long the process has been at work, in seconds of its own clock.
+    pub seconds: f64,
+    /// Whether it holds the lock beside the heartbeat.
+    locked: bool,
+    /// The cells under way.
+    pub cells: Vec<UnderWay>,
+}
+
+/// A cell under way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnderWay {
+    /// The name of the cell.
+    pub cell: String,
+    /// For how long, in seconds.
+    pub seconds: f64,
+    /// Units of work done, those included that were found in a checkpoint.
+    pub done: u64,
+    /// Units of work that were found in a checkpoint.
+    pub found: u64,
+    /// All units.
+    pub work: u64,
+}
+
+impl UnderWay {
+    /// Seconds until it is done at the speed so far, if that is known.
+    pub fn seconds_left(&self) -> Option<f64> {
+        let steps = self.done.checked_sub(self.found).filter(|&steps| steps > 0)?;
+        let left = self.work.saturating_sub(self.done);
+        Some(self.seconds * left as f64 / steps as f64)
+    }
+}
+
+/// How far a cell is.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    pub(crate) done: AtomicU64,
+    pub(crate) found: AtomicU64,
+}
+
+/// Cells under way by name: how far, since when, and how much there is to do.
+type Cells = HashMap<String, (Arc<Progress>, Instant, u64)>;
+
+#[derive(Debug)]
+struct State {
+    cells: Cells,
+    is_over: bool,
+}
+
+#[derive(Debug)]
+struct Shared {
+    path: PathBuf,
+    about: String,
+    locked: bool,
+    started: Instant,
+    state: Mutex<State>,
+    wake: Condvar,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// In place: a full disk does not stop it, and readers that see half of it see a change.
+    fn write(&self, beat: u64) -> io::Result<()> {
+        let cells = self
+            .state()
+            .cells
+            .iter()
+            .map(|(cell, (progress, since, work))| UnderWay {
+                cell: cell.clone(),
+                seconds: since.elapsed().as_secs_f64(),
+                done: progress.done.load(Ordering::Relaxed),
+                found: progress.found.load(Ordering::Relaxed),
+                work: *work,
+            })
+            .collect();
+        let heartbeat = Heartbeat {
+            host: host().to_owned(),
+            machine: machine().to_owned(),
+            process: std::process::id(),
+            about: self.about.clone(),
+            beat,
+            seconds: self.started.elapsed().as_secs_f64(),
+            locked: self.locked,
+            cells,
+        };
+        let text = serde_json::to_vec(&heartbeat)?;
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(false).open(&self.path)?;
+        file.write_all(&text)?;
+        file.set_len(text.len() as u64)
+    }
+}
+
+/// This process among those that work in a directory. The file goes when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    pub(crate) id: String,
+    folder: PathBuf,
+    shared: Arc<Shared>,
+    lock: Option<File>,
+    thread: Option<JoinHandle<()>>,
+    /// Whether this process has the directory for itself.
+    opening: bool,
+}
+
+impl Worker {
+    /// Announces this process.
+    pub(crate) fn start(directory: &Path, about: &str) -> Result<Self, FileError> {
+        let folder = directory.join(WORKERS);
+        let id = new_id();
+        let lock_path = folder.join(format!("{id}{LOCK_END}"));
+        let lock = create_in(&folder, &lock_path).map_err(FileError::new("create", &lock_path))?;
+        let locked = lock.try_lock().is_ok();
+        let path = folder.join(format!("{id}{END}"));
+        let state = Mutex::new(State { cells: HashMap::new(), is_over: false });
+        let (about, started, wake) = (about.to_owned(), Instant::now(), Condvar::new());
+        let shared = Arc::new(Shared { path, about, locked, started, state, wake });
+        shared.write(0).map_err(FileError::new("write", &shared.path))?;
+        let theirs = Arc::clone(&shared);
+        let beat = move || {
+            let every = beat_every();
+            for number in 1.. {
+                let state = theirs.state();
+                let waited = theirs.wake.wait_timeout_while(state, every, |state| !state.is_over);
+                if waited.unwrap_or_else(PoisonError::into_inner).0.is_over {
+                    return;
+                }
+                // If it fails, others take over what this process does, and both come to the same.
+                let _ = theirs.write(number);
+            }
+        };
+        let thread = Some(std::thread::spawn(beat));
+        Ok(Self { id, folder, shared, lock: Some(lock), thread, opening: false })
+    }
+
+    /// A cell begins.
+    pub(crate) fn begin(&self, cell: &str, work: u64) -> Arc<Progress> {
+        let progress = Arc::new(Progress::default());
+        let entry = (Arc::clone(&progress), Instant::now(), work);
+        self.shared.state().cells.insert(cell.to_owned(), entry);
+        progress
+    }
+
+    /// A cell has ended.
+    pub(crate) fn end(&self, cell: &str) {
+        self.shared.state().cells.remove(cell);
+    }
+
+    /// The other processes that announced themselves and are not known to be dead, found one by one.
+    fn others(&self) -> Result<impl Iterator<Item = String>, FileError> {
+        let now = modified(&self.shared.path);
+        let is_left = move |id: &String| {
+            is_dead_here(&self.folder, id) || is_forgotten(&self.folder, id, now)
+        };
+        let ids = ids(&self.folder)?.into_iter().filter(|id| *id != self.id);
+        Ok(ids.filter(move |id| !is_left(id)))
+    }
+
+    fn is_alone(&self) -> Result<bool, FileError> {
+        Ok(self.others()?.next().is_none())
+    }
+
+    /// Tries to have the directory for this process alone, until [`share`](Self::share). If not, others
+    /// work there, and none has it alone.
+    pub(crate) fn try_alone(&mut self) -> Result<bool, FileError> {
+        let path = self.folder.join(OPENING);
+        let mut observer = Observer::new(&self.folder);
+        loop {
+            if self.is_alone()? {
+                match create_in(&self.folder, &path) {
+                    Ok(mut file) => {
+                        self.opening = true;
+                        let _ = file.write_all(self.id.as_bytes());
+                        // Whoever announced itself before it could see this file is seen now.
+                        if self.is_alone()? {
+                            return Ok(true);
+                        }
+                        self.share()?;
+                        continue;
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                    Err(error) => return Err(FileError::new("create", &path)(error)),
+                }
+            }
+            match fs::read_to_string(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    if !self.is_alone()? {
+                        return Ok(false);
+                    }
+                }
+                holder => {
+                    let holder = holder.map_err(FileError::new("read", &path))?;
+                    if observer.life(&holder) == Life::Dead {
+                        files::remove(&path)?;
+                    }
+                }
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits until it is known whether others work in the directory, and says so.
+    pub(crate) fn others_live(&self, observer: &mut Observer) -> Result<bool, FileError> {
+        loop {
+            let lives = self.others()?.map(|id| observer.life(&id));
+            let lives: Vec<Life> = lives.filter(|life| *life != Life::Dead).collect();
+            if lives.is_empty() {
+                return Ok(false);
+            }
+            if lives.contains(&Life::Alive) {
+                return Ok(true);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Removes the files of processes that are known to be dead.
+    pub(crate) fn bury(&self, observer: &mut Observer) -> Result<(), FileError> {
+        let now = modified(&self.shared.path);
+        for id in ids(&self.folder)?.into_iter().filter(|id| *id != self.id) {
+            if observer.life(&id) == Life::Dead || is_forgotten(&self.folder, &id, now) {
+                files::remove(&self.folder.join(format!("{id}{END}")))?;
+                files::remove(&self.folder.join(format!("{id}{LOCK_END}")))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets others in.
+    pub(crate) fn share(&mut self) -> Result<(), FileError> {
+        if std::mem::take(&mut self.opening) {
+            files::remove(&self.folder.join(OPENING))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn observer(&self) -> Observer {
+        Observer::new(&self.folder)
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.shared.state().is_over = true;
+        self.shared.wake.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        // What cannot be removed is found to be dead by others.
+        let _ = self.share();
+        let _ = files::remove(&self.shared.path);
+        // To close the file is not enough: a process that is just being started by another thread
+        // has a copy of it for a moment.
+        let _ = self.lock.take().map(|file| file.unlock());
+        let _ = files::remove(&self.folder.join(format!("{}{LOCK_END}", self.id)));
+        // Unless others are there.
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+/// Creates a file that must not exist, in a folder that may have to be made, or made again.
+pub(crate) fn create_in(folder: &Path, path: &Path) -> io::Result<File> {
+    let create = || OpenOptions::new().write(true).create_new(true).open(path);
+    for _ in 0..100 {
+        match create() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => fs::create_dir_all(folder)?,
+            result => return result,
+        }
+    }
+    create()
+}
+
+/// Whether a process is alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Life {
+    /// Its heartbeat was seen to change a while ago at most.
+    Alive,
+    /// It has not been watched for long enough.
+    Unknown,
+    /// Its heartbeat has not changed for long, or the machine says so.
+    Dead,
+}
+
+struct Seen {
+    content: Option<Vec<u8>>,
+    since: Instant,
+    looked: Instant,
+    has_changed: bool,
+    is_dead_here: bool,
+}
+
+/// Watches the heartbeats of other processes.
+pub struct Observer {
+    folder: PathBuf,
+    stale: Duration,
+    seen: HashMap<String, Seen>,
+}
+
+impl Observer {
+    /// Of a run directory. Nothing in it is changed.
+    pub fn of(directory: &Path) -> Self {
+        Self::new(&directory.join(WORKERS))
+    }
+
+    fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), stale: stale_after(), seen: HashMap::new() }
+    }
+
+    /// Whether a process is alive, as far as it can be told now.
+    pub fn life(&mut self, id: &str) -> Life {
+        let now = Instant::now();
+        let pause = (self.stale / 20).min(Duration::from_millis(200));
+        if self.seen.get(id).is_none_or(|seen| now - seen.looked >= pause) {
+            self.look(id, now);
+        }
+        let seen = &self.seen[id];
+        if seen.is_dead_here || now - seen.since >= self.stale {
+            Life::Dead
+        } else if seen.has_changed {
+            Life::Alive
+        } else {
+            Life::Unknown
+        }
+    }
+
+    fn look(&mut self, id: &str, now: Instant) {
+        let content = fs::read(self.folder.join(format!("{id}{END}"))).ok();
+        let is_dead_here = is_dead_here(&self.folder, id);
+        match self.seen.get_mut(id) {
+            Some(seen) if seen.content == content => {
+                (seen.looked, seen.is_dead_here) = (now, is_dead_here);
+            }
+            Some(seen) => {
+                *seen = Seen { content, since: now, looked: now, has_changed: true, is_dead_here };
+            }
+            None => {
+                let seen =
+                    Seen { content, since: now, looked: now, has_changed: false, is_dead_here };
+                self.seen.insert(id.to_owned(), seen);
+            }
+        }
+    }
+}
+
+/// The heartbeats in a run directory; one that is being written at this moment is left out.
+pub(crate) fn heartbeats(directory: &Path) -> Result<Vec<(String, Heartbeat)>, FileError> {
+    let folder = directory.join(WORKERS);
+    let mut found: Vec<(String, Heartbeat)> = ids(&folder)?
+        .into_iter()
+        .filter_map(|id| heartbeat(&folder, &id).map(|heartbeat| (id, heartbeat)))
+        .collect();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(found)
+}
+
+fn heartbeat(folder: &Path, id: &str) -> Option<Heartbeat> {
+    let path = folder.join(format!("{id}{END}"));
+    let read = || serde_json::from_slice(&fs::read(&path).ok()?).ok();
+    // It may be in the middle of being written.
+    read().or_else(|| {
+        std::thread::sleep(Duration::from_millis(2));
+        read()
+    })
+}
+
+fn ids(folder: &Path) -> Result<Vec<String>, FileError> {
+    let names = files::names(folder)?.into_iter().filter_map(|name| name.into_string().ok());
+    Ok(names.filter_map(|name| name.strip_suffix(END).map(str::to_owned)).collect())
+}
+
+/// Whether a process of this machine is dead: the system has released its lock.
+fn is_dead_here(folder: &Path, id: &str) -> bool {
+    let Some(heartbeat) = heartbeat(folder, id) else { return false };
+    if !heartbeat.locked || heartbeat.machine != machine() {
+        return false;
+    }
+    match File::open(folder.join(format!("{id}{LOCK_END}"))) {
+        Ok(file) => match file.try_lock_shared() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => false,
+        },
+        Err(_) => false,
+    }
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|data| data.modified()).ok()
+}
+
+fn is_forgotten(folder: &Path, id: &str, now: Option<SystemTime>) -> bool {
+    let written = modified(&folder.join(format!("{id}{END}")));
+    let age = now.zip(written).and_then(|(now, written)| now.duration_since(written).ok());
+    age.is_some_and(|age| age > FORGOTTEN)
+}
+
+/// The name of this machine.
+fn host() -> &'static str {
+    static HOST: LazyLock<String> = LazyLock::new(read_host);
+    &HOST
+}
+
+fn read_host() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = name.or_else(|| std::env::var("HOSTNAME").ok());
+    let name = name.or_else(|| std::env::var("COMPUTERNAME").ok()).unwrap_or_default();
+    let name = name.trim();
+    if name.is_empty() { "unknown".into() } else { name.to_owned() }
+}
+
+/// Identifies this machine since it was started.
+fn machine() -> &'static str {
+    static MACHINE: LazyLock<String> = LazyLock::new(|| {
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        if boot.trim().is_empty() { host().to_owned() } else { boot.trim().to_owned() }
+    });
+    &MACHINE
+}
+
+/// A name that no other process has.
+fn new_id() -> String {
+    let host: String =
+        host().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect();
+    // The standard library seeds it from the random numbers of the system.
+    let number = RandomState::new().hash_one(std::process::id());
+    format!("{host}-{}-{number:016x}", std::process::id())
+}
