@@ -246,8 +246,11 @@ impl<'a> Course<'a> {
     }
 
     fn moment(&self, epoch: usize) -> Moment {
-        let phase = self.position.phase;
+        let Position { phase, epoch: epochs, batch } = self.position;
+        let Phase { epochs: all, .. } = self.phases[phase];
+        let batches = self.parameters.batches(self.phases[phase].examples());
         Moment {
+            rate: self.parameters.lr_schedule.factor(epochs * batches + batch, all * batches),
             beta: self.parameters.beta.at(phase, epoch, self.epochs()) as f32,
             meta: self.parameters.meta_of(phase) as f32,
             examples: self.phases[phase].examples(),

@@ -68,6 +68,7 @@ mod softmax;
 pub mod architecture;
 pub mod binary;
 pub mod course;
+pub mod fading;
 pub mod learner;
 pub mod metrics;
 pub mod model;

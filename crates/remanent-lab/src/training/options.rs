@@ -1,9 +1,9 @@
 //! The options of a training.
 
 use remanent_network::architecture::{Activation, Normalisation};
-use remanent_network::learner::{Anchor, Fisher, Form, Learner, Optimizer};
+use remanent_network::learner::{Anchor, FirstPrior, Fisher, Form, Learner, Optimizer};
 use remanent_network::predictor::Predictor;
-use remanent_network::schedule::BetaSchedule;
+use remanent_network::schedule::{BetaSchedule, RateSchedule};
 use toml::Value;
 
 use crate::options::{Kind, OptionValue, Word};
@@ -64,9 +64,23 @@ words! {
     }
 }
 words! {
+    FirstPrior {
+        "none" => None, "no prior";
+        "uniform" => Uniform, "both signs of every weight are equally probable";
+    }
+}
+words! {
+    RateSchedule {
+        "constant" => Constant, "the same in every step";
+        "cosine" => Cosine, "half a cosine from lr to 0 in every task";
+        "linear" => Linear, "a straight line from lr to 0 in every task";
+    }
+}
+words! {
     Fisher {
         "variance" => Variance, "the variance of the weights, as in the paper's appendix";
         "empirical" => Empirical, "from gradients, as in Kirkpatrick et al.";
+        "online" => Online, "from gradients, one centre, old tasks fade by rho";
     }
 }
 words! {
@@ -151,6 +165,8 @@ options! {
             batch: Option<usize> = None,
             /// Learning rate [default: 0.01; 3 for metaplasticity as printed]
             lr: Option<f64> = None,
+            /// Learning rate within each task
+            lr_schedule: RateSchedule = RateSchedule::Constant,
             /// Optimiser [default: adam; sgd for metaplasticity as printed]
             optimizer: Option<Optimizer> = None,
             /// b1, b2 and epsilon of Adam [default: 0.9,0.99,1e-8]
@@ -182,6 +198,18 @@ options! {
             gamma_step: Option<f64> = None,
             /// Factor of the pull towards the last task, if it differs from gamma
             gamma_task: Option<f64> = None,
+            /// Prior of vcl in the first task, for an anchor at the last task
+            first_prior: FirstPrior = FirstPrior::None,
+            /// Fading of the anchor of vcl at a switch: factor of the magnetisations, from -1 to 1
+            lambda: f64 = 1.0,
+            /// Fading at a switch: factor of the fields of the anchor of vcl, or of the information of online
+            /// ewc, from 0 to 1
+            rho: f64 = 1.0,
+            /// Also move the fields of vcl to the anchor at a switch
+            reset_fields: bool = false,
+            /// Let the anchor of vcl follow the posterior with a window of N examples; switches are then
+            /// unknown to the learner
+            window: Option<usize> = None,
             /// Information matrix of ewc [default: variance]
             fisher: Option<Fisher> = None,
             /// Form of metaplasticity [default: printed]
