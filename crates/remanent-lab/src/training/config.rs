@@ -13,7 +13,8 @@ use toml::Table;
 
 use crate::config;
 use crate::options::{self, Options, Words};
-use crate::training::options::{Evaluate, TrainingOptions};
+use crate::training::evaluation::Evaluate;
+use crate::training::options::TrainingOptions;
 use crate::training::presets::Preset;
 use crate::values::ValueError;
 
@@ -70,12 +71,13 @@ pub struct Training {
     pub epochs: Vec<usize>,
     /// Network and learner.
     pub parameters: Parameters,
-    /// Predictors that are asked after every epoch; after every task all four are.
+    /// Predictors that are asked after every epoch; after every task all four are, unless only some tasks
+    /// are measured.
     pub predictors: Vec<Predictor>,
     /// Passes or sampled networks of the predictors that average.
     pub draws: usize,
-    /// Whether anything is measured between the ends of tasks.
-    pub every_epoch: bool,
+    /// When accuracies are measured, and of which tasks.
+    pub evaluate: Evaluate,
     /// Images that no task has, to be told from those of the tasks: a dataset.
     pub ood: Option<String>,
 }
@@ -103,6 +105,13 @@ impl Training {
         }
         let draws = options.draws;
         within("draws", draws as f64, (1..=10_000).contains(&draws), "from 1 to 10000")?;
+        if options.evaluate.is_sparse() && parameters.learner == Learner::Joint {
+            return Err(TrainingError::Other(format!(
+                "evaluate = {} selects tasks by when they were learned, and joint learns all at once; \
+                 choose task or epoch",
+                options.evaluate
+            )));
+        }
         Ok(Self {
             stream: written_out(stream)?,
             train_images: options.train_images,
@@ -112,7 +121,7 @@ impl Training {
             parameters,
             predictors: options.predictor,
             draws,
-            every_epoch: options.evaluate == Evaluate::Epoch,
+            evaluate: options.evaluate,
             // A word, so that one layer of the configuration can take back what another says.
             ood: options.ood.filter(|name| name != "none"),
         })
@@ -153,7 +162,7 @@ impl Training {
             "epochs": self.epochs,
             "predictor": self.predictors,
             "draws": self.draws,
-            "evaluate": if self.every_epoch { "epoch" } else { "task" },
+            "evaluate": self.evaluate.to_string(),
             "ood": self.ood,
         });
         if let (Value::Object(all), Value::Object(own)) = (&mut value, json!(self.parameters)) {

@@ -7,24 +7,10 @@ use remanent_network::schedule::{BetaSchedule, RateSchedule};
 use toml::Value;
 
 use crate::options::{Kind, OptionValue, Word};
+use crate::training::evaluation::Evaluate;
 use crate::training::presets::{PRESETS, Preset};
 use crate::{options, values, words};
 
-/// When accuracies are measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Evaluate {
-    /// After every epoch.
-    Epoch,
-    /// After every task.
-    Task,
-}
-
-words! {
-    Evaluate {
-        "epoch" => Epoch, "after every epoch";
-        "task" => Task, "after every task";
-    }
-}
 words! {
     Learner {
         "vcl" => Vcl, "variational continual learning";
@@ -147,7 +133,8 @@ options! {
         "Tasks" {
             /// A named configuration; all other options override it
             preset: Option<&'static Preset> = None,
-            /// The tasks: permuted:DATASET:T, sequence:A,B, split:DATASET:CLASSES, or a file that lists them
+            /// The tasks: permuted:DATASET:T, sequence:A,B, split:DATASET:CLASSES, rotated:DATASET:T,
+            /// drift:DATASET:PERMUTATIONS:STAGES, or a file that lists them
             stream: Option<String> = None,
             /// Use only the first N training images of each task
             train_images: Option<usize> = None,
@@ -218,11 +205,14 @@ options! {
             meta: Option<Vec<f64>> = None,
         }
         "Measurements" {
-            /// Predictors that are measured after every epoch; all four are measured after every task
+            /// Predictors that are measured after every epoch; all four are measured after every task, unless
+            /// --evaluate selects tasks
             predictor: Vec<Predictor> = vec![Predictor::Stochastic, Predictor::Hard],
             /// Number of passes (mean_field) or networks (sampled)
             draws: usize = 8,
-            /// When to measure accuracies
+            /// When to measure accuracies: epoch, task, or for long streams, at a cost that does not grow,
+            /// last:K (the last K tasks after every task) or curve:L (tasks 0, 1, 2, 3, 4, 5, 10, 20, 50, ...
+            /// up to L steps back); every:N (all tasks so far after every N-th task)
             evaluate: Evaluate = Evaluate::Epoch,
             /// Dataset for the out-of-distribution test: separate its images from those of the tasks by
             /// confidence; 'none' disables the test
