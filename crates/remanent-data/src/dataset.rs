@@ -288,13 +288,39 @@ enum Which<'a> {
     Chosen(&'a [u32]),
 }
 
+/// Where the pixels of an image come from.
+#[derive(Clone, Copy, Debug)]
+pub enum Arrangement<'a> {
+    /// As they are stored.
+    Plain,
+    /// Pixel `order[j]` in the place of pixel j.
+    Permuted(&'a [u32]),
+    /// One order for some images and another one for the rest. As the share grows, images change over
+    /// one by one, evenly spread over the dataset.
+    Mixed {
+        /// The order of the images that have not changed over.
+        before: &'a [u32],
+        /// The order of those that have.
+        after: &'a [u32],
+        /// The share of these, from 0 to 1.
+        share: f64,
+    },
+    /// A weighted sum of up to four pixels in the place of each pixel.
+    Blended(&'a [[(u32, f32); 4]]),
+}
+
+/// Numbers in [0, 1) that fill it evenly: the multiples of the golden ratio.
+fn equidistributed(place: usize) -> f64 {
+    f64::from((place as u32).wrapping_mul(2_654_435_769)) / 4_294_967_296.0
+}
+
 /// Some images of a part, as a learner sees them. Costs nothing to make or copy.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     part: &'a Part,
     inputs: usize,
     which: Which<'a>,
-    permutation: Option<&'a [u32]>,
+    arrangement: Arrangement<'a>,
     classes: Option<&'a [u8]>,
 }
 
@@ -302,7 +328,7 @@ impl<'a> View<'a> {
     /// All images of a part.
     fn of(part: &'a Part, inputs: usize) -> Self {
         let which = Which::Range { start: 0, len: part.labels.len() };
-        Self { part, inputs, which, permutation: None, classes: None }
+        Self { part, inputs, which, arrangement: Arrangement::Plain, classes: None }
     }
 
     /// The same images with pixel `permutation[j]` in the place of pixel j.
@@ -312,8 +338,25 @@ impl<'a> View<'a> {
     /// If the permutation does not have a number for every pixel.
     #[must_use]
     pub fn permuted(self, permutation: &'a [u32]) -> Self {
-        assert_eq!(permutation.len(), self.inputs, "a permutation names every pixel");
-        Self { permutation: Some(permutation), ..self }
+        self.arranged(Arrangement::Permuted(permutation))
+    }
+
+    /// The same images with their pixels in another arrangement.
+    ///
+    /// # Panics
+    ///
+    /// If the arrangement is that of images of another size.
+    #[must_use]
+    pub fn arranged(self, arrangement: Arrangement<'a>) -> Self {
+        let fits = |list: &[u32]| list.len() == self.inputs;
+        let ok = match arrangement {
+            Arrangement::Plain => true,
+            Arrangement::Permuted(order) => fits(order),
+            Arrangement::Mixed { before, after, .. } => fits(before) && fits(after),
+            Arrangement::Blended(sources) => sources.len() == self.inputs,
+        };
+        assert!(ok, "an arrangement has a source for every pixel");
+        Self { arrangement, ..self }
     }
 
     /// Only the images named, all of which belong to one of the classes.
@@ -382,25 +425,41 @@ impl<'a> View<'a> {
     /// If there is no such image, or `out` has not a place for every pixel.
     pub fn image(&self, index: usize, out: &mut [f32]) {
         assert_eq!(out.len(), self.inputs, "an image has {} pixels", self.inputs);
-        let start = self.place(index) * self.inputs;
+        let place = self.place(index);
+        let start = place * self.inputs;
         match &self.part.pixels {
             Pixels::Bytes { values, white } => {
                 // Divided and not multiplied by the inverse: the numbers of every other program.
                 let white = f32::from(*white);
                 let image = &values[start..start + self.inputs];
-                self.arrange(image, out, |byte| f32::from(byte) / white);
+                self.arrange(place, image, out, |byte| f32::from(byte) / white);
             }
             Pixels::Floats(values) => {
-                self.arrange(&values[start..start + self.inputs], out, |value| value);
+                self.arrange(place, &values[start..start + self.inputs], out, |value| value);
             }
         }
     }
 
-    fn arrange<T: Copy>(&self, image: &[T], out: &mut [f32], number: impl Fn(T) -> f32) {
-        match self.permutation {
-            None => out.iter_mut().zip(image).for_each(|(o, &value)| *o = number(value)),
-            Some(permutation) => {
-                out.iter_mut().zip(permutation).for_each(|(o, &p)| *o = number(image[p as usize]));
+    fn arrange<T: Copy>(
+        &self,
+        place: usize,
+        image: &[T],
+        out: &mut [f32],
+        number: impl Fn(T) -> f32,
+    ) {
+        let mut permute = |order: &[u32]| {
+            out.iter_mut().zip(order).for_each(|(o, &p)| *o = number(image[p as usize]));
+        };
+        match self.arrangement {
+            Arrangement::Plain => out.iter_mut().zip(image).for_each(|(o, &v)| *o = number(v)),
+            Arrangement::Permuted(order) => permute(order),
+            Arrangement::Mixed { before, after, share } => {
+                permute(if equidistributed(place) < share { after } else { before });
+            }
+            Arrangement::Blended(sources) => {
+                for (o, source) in out.iter_mut().zip(sources) {
+                    *o = source.iter().map(|&(p, weight)| weight * number(image[p as usize])).sum();
+                }
             }
         }
     }

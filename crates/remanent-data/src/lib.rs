@@ -3,8 +3,8 @@
 //! A [`dataset::Dataset`] is one of four kinds: the embedded 8×8 digits ([`digits`]), a set known
 //! by name and checked by hash ([`sources`]), a folder of [`idx`] files, or NumPy arrays ([`npz`]).
 //! A [`stream::StreamSpec`] such as `permuted:mnist:10` names the tasks and their order; loaded, it
-//! gives [`stream::Task`]s that share the images and add a permutation of the pixels or a choice
-//! of classes.
+//! gives [`stream::Task`]s that share the images and add a permutation of the pixels, a rotation or a
+//! choice of classes.
 //!
 //! Only [`sources::get`] uses the network, and only with the feature `download`, which is on by
 //! default.
@@ -31,6 +31,7 @@ mod fetch;
 mod files;
 mod known;
 mod npy;
+mod rotation;
 
 pub mod dataset;
 pub mod digits;

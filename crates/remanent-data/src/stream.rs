@@ -5,12 +5,19 @@
 //! | `permuted:mnist:10` | ten times the same images, the pixels of each task in another order |
 //! | `sequence:fashion-mnist,mnist` | one dataset after another |
 //! | `split:mnist:2` | the classes two by two: 0 and 1, then 2 and 3, … |
+//! | `rotated:mnist:10` | ten times the same images, turned by 0°, 18°, …, 162° |
+//! | `drift:mnist:5:10` | five permutations, each of which becomes the next in ten stages |
 //! | a path | the lines of that file, each one of these; `#` begins a comment |
 //!
 //! Every task of a permuted stream is permuted, the first as well: all are alike, and none is
 //! easier because neighbours are still neighbours. A permutation is drawn by Philox at (seed,
 //! purpose, trial, place of the task in the whole stream), so that a longer stream begins with
-//! the tasks of the shorter one.
+//! the tasks of the shorter one. It is made when a task is opened and not stored: a stream of a
+//! thousand tasks needs no more memory than one of two.
+//!
+//! In a drifting stream no task begins or ends: in stage s of S the share s/S of the images, evenly
+//! spread over the dataset, has the next permutation already, and an image that has changed over
+//! stays so until the permutation after it begins. Each stage counts as a task.
 
 use std::fmt;
 use std::path::Path;
@@ -20,7 +27,8 @@ use remanent_math::philox::Stream;
 use remanent_store::files::{self, FileError};
 use thiserror::Error;
 
-use crate::dataset::{Dataset, View};
+use crate::dataset::{Arrangement, Dataset, View};
+use crate::rotation::rotation;
 use crate::sources::{self, Cache, SourceError};
 use crate::suggestion;
 
@@ -30,7 +38,7 @@ pub const PERMUTATION_PURPOSE: u32 = 101;
 /// The most tasks that a permuted stream may have.
 const MOST_TASKS: usize = 10_000;
 
-const KINDS: [&str; 3] = ["permuted", "sequence", "split"];
+const KINDS: [&str; 5] = ["permuted", "sequence", "split", "rotated", "drift"];
 
 /// Why a text is no stream, or its tasks cannot be had.
 #[derive(Debug, Error)]
@@ -39,7 +47,8 @@ pub enum StreamError {
     /// It begins with no kind, and there is no such file.
     #[error(
         "'{text}' is not a task stream{suggestion} (write permuted:DATASET:TASKS, \
-         sequence:DATASET,DATASET,… or split:DATASET:CLASSES_PER_TASK, or give a file with these)"
+         sequence:DATASET,DATASET,…, split:DATASET:CLASSES_PER_TASK, rotated:DATASET:TASKS or \
+         drift:DATASET:PERMUTATIONS:STAGES, or give a file with these)"
     )]
     Kind {
         /// The text.
@@ -156,6 +165,22 @@ pub enum Piece {
         /// Classes of a task.
         classes_per_task: usize,
     },
+    /// The same images, turned by ever larger angles below 180°.
+    Rotated {
+        /// Name or path.
+        dataset: String,
+        /// How many tasks.
+        tasks: usize,
+    },
+    /// Permutations of the pixels that become one another.
+    Drift {
+        /// Name or path.
+        dataset: String,
+        /// How many permutations.
+        permutations: usize,
+        /// Tasks from one to the next.
+        stages: usize,
+    },
 }
 
 impl fmt::Display for Piece {
@@ -166,32 +191,37 @@ impl fmt::Display for Piece {
             Self::Split { dataset, classes_per_task } => {
                 write!(f, "split:{dataset}:{classes_per_task}")
             }
+            Self::Rotated { dataset, tasks } => write!(f, "rotated:{dataset}:{tasks}"),
+            Self::Drift { dataset, permutations, stages } => {
+                write!(f, "drift:{dataset}:{permutations}:{stages}")
+            }
         }
     }
 }
 
 impl Piece {
-    /// Reads one of the three kinds; paths of datasets begin at `base`.
-    fn parse(text: &str, base: &Path) -> Result<Self, StreamError> {
+    /// Reads one of the kinds; paths of datasets begin at `base`.
+    fn parse<'a>(text: &'a str, base: &Path) -> Result<Self, StreamError> {
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
         let (kind, rest) = (kind.trim(), rest.trim());
         let form = |form| StreamError::Form { text: text.into(), form };
         let dataset = |name: &str| located(name.trim(), base);
         // The number stands after the last colon: a path may hold others.
-        let counted = |form_text, what, most| {
+        let number = |rest: &'a str, form_text, what, most| {
             let (name, number) = rest.rsplit_once(':').ok_or_else(|| form(form_text))?;
-            if name.trim().is_empty() {
-                return Err(form(form_text));
+            let (name, number) = (name.trim(), number.trim());
+            match number.parse::<usize>() {
+                _ if name.is_empty() => Err(form(form_text)),
+                Ok(count) if (1..=most).contains(&count) => Ok((name, count)),
+                _ => {
+                    let (text, number) = (text.into(), number.into());
+                    Err(StreamError::Number { text, number, what, most })
+                }
             }
-            match number.trim().parse::<usize>() {
-                Ok(count) if (1..=most).contains(&count) => Ok((dataset(name)?, count)),
-                _ => Err(StreamError::Number {
-                    text: text.into(),
-                    number: number.trim().into(),
-                    what,
-                    most,
-                }),
-            }
+        };
+        let counted = |form_text, what, most| {
+            let (name, count) = number(rest, form_text, what, most)?;
+            Ok::<_, StreamError>((dataset(name)?, count))
         };
         match kind {
             "permuted" => {
@@ -203,6 +233,18 @@ impl Piece {
                 let form = "write split:DATASET:CLASSES_PER_TASK, e.g. split:mnist:2";
                 let (dataset, classes_per_task) = counted(form, "the number of classes", 256)?;
                 Ok(Self::Split { dataset, classes_per_task })
+            }
+            "rotated" => {
+                let form = "write rotated:DATASET:TASKS, e.g. rotated:mnist:10";
+                let (dataset, tasks) = counted(form, "the number of tasks", MOST_TASKS)?;
+                Ok(Self::Rotated { dataset, tasks })
+            }
+            "drift" => {
+                let form = "write drift:DATASET:PERMUTATIONS:STAGES, e.g. drift:mnist:5:10";
+                let (rest, stages) = number(rest, form, "the number of stages", MOST_TASKS)?;
+                let what = "the number of permutations";
+                let (name, permutations) = number(rest, form, what, MOST_TASKS / stages + 1)?;
+                Ok(Self::Drift { dataset: dataset(name)?, permutations, stages })
             }
             "sequence" => {
                 if rest.split(',').any(|name| name.trim().is_empty()) {
@@ -225,9 +267,10 @@ impl Piece {
 
     fn datasets(&self) -> &[String] {
         match self {
-            Self::Permuted { dataset, .. } | Self::Split { dataset, .. } => {
-                std::slice::from_ref(dataset)
-            }
+            Self::Permuted { dataset, .. }
+            | Self::Split { dataset, .. }
+            | Self::Rotated { dataset, .. }
+            | Self::Drift { dataset, .. } => std::slice::from_ref(dataset),
             Self::Sequence { datasets } => datasets,
         }
     }
@@ -262,7 +305,7 @@ impl fmt::Display for StreamSpec {
 }
 
 impl StreamSpec {
-    /// Reads a text: one of the three kinds, several of them in lines, or the path of a file with
+    /// Reads a text: one of the kinds, several of them in lines, or the path of a file with
     /// such lines. Refuses unknown datasets; reads no data.
     pub fn read(text: &str) -> Result<Self, StreamError> {
         let text = text.trim();
@@ -334,11 +377,29 @@ impl StreamSpec {
         for piece in &self.pieces {
             match piece {
                 Piece::Permuted { dataset: name, tasks } => {
-                    let plan = Plan::whole(dataset(name), true);
+                    let plan = Plan::whole(dataset(name), Pixels::Permuted);
                     plans.extend(std::iter::repeat_n(plan, *tasks));
                 }
+                Piece::Rotated { dataset: name, tasks } => {
+                    let angle = |task: usize| 180.0 * task as f64 / *tasks as f64;
+                    let plan = |task| Plan::whole(dataset(name), Pixels::Rotated(angle(task)));
+                    plans.extend((0..*tasks).map(plan));
+                }
+                Piece::Drift { dataset: name, permutations, stages } => {
+                    // Permutations are numbered by the place where each is pure.
+                    let start = plans.len();
+                    let plan = |task: usize| {
+                        let before = start + task / stages * stages;
+                        let share = (task % stages) as f64 / *stages as f64;
+                        let pixels = Pixels::Mixed { before, after: before + stages, share };
+                        Plan::whole(dataset(name), pixels)
+                    };
+                    plans.extend((0..(permutations - 1) * stages + 1).map(plan));
+                }
                 Piece::Sequence { datasets } => {
-                    plans.extend(datasets.iter().map(|name| Plan::whole(dataset(name), false)));
+                    plans.extend(
+                        datasets.iter().map(|name| Plan::whole(dataset(name), Pixels::Plain)),
+                    );
                 }
                 Piece::Split { dataset: name, classes_per_task } => {
                     plans.extend(split(dataset(name), *classes_per_task)?);
@@ -362,17 +423,39 @@ struct Selection {
     test: Vec<u32>,
 }
 
+/// How the pixels of a task are arranged.
+#[derive(Clone, Copy, Debug)]
+enum Pixels {
+    Plain,
+    /// By the permutation of its place in the stream.
+    Permuted,
+    /// By two permutations, of these places.
+    Mixed {
+        before: usize,
+        after: usize,
+        share: f64,
+    },
+    /// Turned by this angle, in degrees.
+    Rotated(f64),
+}
+
 /// A task before its permutation is drawn.
 #[derive(Clone, Debug)]
 struct Plan {
     dataset: Arc<Dataset>,
-    is_permuted: bool,
+    pixels: Pixels,
     selection: Option<Arc<Selection>>,
 }
 
 impl Plan {
-    fn whole(dataset: &Arc<Dataset>, is_permuted: bool) -> Self {
-        Self { dataset: Arc::clone(dataset), is_permuted, selection: None }
+    fn whole(dataset: &Arc<Dataset>, pixels: Pixels) -> Self {
+        Self { dataset: Arc::clone(dataset), pixels, selection: None }
+    }
+
+    /// The task with its pixels as they are stored.
+    fn plain(&self) -> Task {
+        let (dataset, selection) = (Arc::clone(&self.dataset), self.selection.clone());
+        Task { dataset, selection, arranged: Arranged::Plain }
     }
 }
 
@@ -391,7 +474,7 @@ fn split(dataset: &Arc<Dataset>, per_task: usize) -> Result<Vec<Plan>, StreamErr
         };
         let (train, test) = (images(dataset.train()), images(dataset.test()));
         let selection = Some(Arc::new(Selection { classes, train, test }));
-        Plan { dataset: Arc::clone(dataset), is_permuted: false, selection }
+        Plan { dataset: Arc::clone(dataset), pixels: Pixels::Plain, selection }
     });
     Ok(tasks.collect())
 }
@@ -408,7 +491,7 @@ impl TaskStream {
     fn new(plans: Vec<Plan>, datasets: Vec<(String, Arc<Dataset>)>) -> Result<Self, StreamError> {
         let stream = Self { plans, datasets };
         let first = &stream.plans[0].dataset;
-        for (index, task) in stream.tasks(0, 0).iter().enumerate() {
+        for (index, task) in stream.plans.iter().map(Plan::plain).enumerate() {
             let other = &task.dataset;
             if other.inputs() != first.inputs() {
                 return Err(StreamError::Inputs {
@@ -455,15 +538,53 @@ impl TaskStream {
 
     /// The tasks of a trial.
     pub fn tasks(&self, seed: u64, trial: u32) -> Vec<Task> {
-        let task = |(index, plan): (usize, &Plan)| Task {
-            dataset: Arc::clone(&plan.dataset),
-            selection: plan.selection.clone(),
-            permutation: plan
-                .is_permuted
-                .then(|| permutation(plan.dataset.inputs(), seed, trial, index as u32)),
-        };
-        self.plans.iter().enumerate().map(task).collect()
+        (0..self.plans.len()).map(|index| self.task(index, seed, trial)).collect()
     }
+
+    /// One task of a trial, counted from 0. Its permutation is made now.
+    ///
+    /// # Panics
+    ///
+    /// If the stream has no such task.
+    pub fn task(&self, index: usize, seed: u64, trial: u32) -> Task {
+        let plan = &self.plans[index];
+        let [rows, columns] = [plan.dataset.rows(), plan.dataset.columns()];
+        let order = |place: usize| permutation(rows * columns, seed, trial, place as u32);
+        let arranged = match plan.pixels {
+            Pixels::Plain => Arranged::Plain,
+            Pixels::Permuted => Arranged::Permuted(order(index)),
+            Pixels::Mixed { before, share: 0.0, .. } => Arranged::Permuted(order(before)),
+            Pixels::Mixed { before, after, share } => {
+                Arranged::Mixed { before: order(before), after: order(after), share }
+            }
+            Pixels::Rotated(degrees) => {
+                Arranged::Rotated { degrees, sources: rotation(rows, columns, degrees).into() }
+            }
+        };
+        Task { arranged, ..plan.plain() }
+    }
+
+    /// The size of a task, counted from 0.
+    ///
+    /// # Panics
+    ///
+    /// If the stream has no such task.
+    pub fn counts(&self, index: usize) -> TaskCounts {
+        let task = self.plans[index].plain();
+        let (train, test) = (task.train().len(), task.test().len());
+        TaskCounts { classes: task.classes().len(), train, test }
+    }
+}
+
+/// The size of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskCounts {
+    /// Number of its classes.
+    pub classes: usize,
+    /// Number of its training images.
+    pub train: usize,
+    /// Number of its test images.
+    pub test: usize,
 }
 
 /// The order of the pixels of a task: pixel j is pixel `permutation[j]` of the image.
@@ -479,7 +600,16 @@ pub fn permutation(inputs: usize, seed: u64, trial: u32, task: u32) -> Arc<[u32]
 pub struct Task {
     dataset: Arc<Dataset>,
     selection: Option<Arc<Selection>>,
-    permutation: Option<Arc<[u32]>>,
+    arranged: Arranged,
+}
+
+/// The arrangement of the pixels of a task.
+#[derive(Clone, Debug)]
+enum Arranged {
+    Plain,
+    Permuted(Arc<[u32]>),
+    Mixed { before: Arc<[u32]>, after: Arc<[u32]>, share: f64 },
+    Rotated { degrees: f64, sources: Arc<[[(u32, f32); 4]]> },
 }
 
 impl Task {
@@ -488,9 +618,24 @@ impl Task {
         &self.dataset
     }
 
-    /// The order of its pixels, if that is not the dataset's.
+    /// The order of its pixels, if it has one that is not the dataset's.
     pub fn permutation(&self) -> Option<&[u32]> {
-        self.permutation.as_deref()
+        match &self.arranged {
+            Arranged::Permuted(order) => Some(order),
+            Arranged::Plain | Arranged::Mixed { .. } | Arranged::Rotated { .. } => None,
+        }
+    }
+
+    /// The arrangement of its pixels.
+    pub fn arrangement(&self) -> Arrangement<'_> {
+        match &self.arranged {
+            Arranged::Plain => Arrangement::Plain,
+            Arranged::Permuted(order) => Arrangement::Permuted(order),
+            Arranged::Mixed { before, after, share } => {
+                Arrangement::Mixed { before, after, share: *share }
+            }
+            Arranged::Rotated { sources, .. } => Arrangement::Blended(sources),
+        }
     }
 
     /// Its classes, in order.
@@ -510,8 +655,14 @@ impl Task {
                     selection.classes.iter().map(|class| class.to_string()).collect();
                 format!("{name} {}", classes.join(","))
             }
-            None if self.permutation.is_some() => format!("{name} permuted"),
-            None => name.to_owned(),
+            None => match &self.arranged {
+                Arranged::Plain => name.to_owned(),
+                Arranged::Permuted(_) => format!("{name} permuted"),
+                Arranged::Mixed { share, .. } => {
+                    format!("{name} permuted, {:.0} % changed over", 100.0 * share)
+                }
+                Arranged::Rotated { degrees, .. } => format!("{name} turned by {degrees:.0}°"),
+            },
         }
     }
 
@@ -533,10 +684,7 @@ impl Task {
         if let Some(selection) = &self.selection {
             view = view.chosen(images(selection), &selection.classes);
         }
-        if let Some(permutation) = &self.permutation {
-            view = view.permuted(permutation);
-        }
-        view
+        view.arranged(self.arrangement())
     }
 }
 
@@ -600,6 +748,71 @@ mod tests {
         let order = task.permutation().unwrap();
         assert!((0..64).all(|j| permuted[j] == plain[order[j] as usize]));
         assert_eq!(task.test().label(5), task.dataset().test().label(5));
+    }
+
+    #[test]
+    fn a_task_is_the_same_alone_and_among_all() {
+        for text in ["permuted:digits:3", "split:digits:2", "rotated:digits:4", "drift:digits:3:4"]
+        {
+            let stream = stream(text);
+            let (mut a, mut b) = ([0.0; 64], [0.0; 64]);
+            for (index, task) in stream.tasks(5, 2).iter().enumerate() {
+                let alone = stream.task(index, 5, 2);
+                task.train().image(7, &mut a);
+                alone.train().image(7, &mut b);
+                assert_eq!((a, task.name()), (b, alone.name()), "{text}");
+                let counts = stream.counts(index);
+                let found = (task.classes().len(), task.train().len(), task.test().len());
+                assert_eq!((counts.classes, counts.train, counts.test), found);
+            }
+        }
+    }
+
+    /// From one permutation to the next, image by image, and never back.
+    #[test]
+    fn a_drift_changes_over_evenly() {
+        let tasks = stream("drift:digits:3:4").tasks(1, 0);
+        assert_eq!(tasks.len(), 9);
+        let pure = [0, 4, 8].map(|i| tasks[i].permutation().unwrap());
+        assert!(pure[0] != pure[1] && pure[1] != pure[2]);
+        let plain = tasks[0].dataset().train();
+        let image = |view: View<'_>, i| {
+            let mut out = [0.0; 64];
+            view.image(i, &mut out);
+            out
+        };
+        let changed = |stage: usize| -> Vec<bool> {
+            let view = tasks[stage].train();
+            (0..view.len())
+                .map(|i| {
+                    let after = image(plain.permuted(pure[1]), i) == image(view, i);
+                    assert!(after || image(plain.permuted(pure[0]), i) == image(view, i));
+                    after
+                })
+                .collect()
+        };
+        let stages: Vec<Vec<bool>> = (0..=4).map(changed).collect();
+        for (stage, changed) in stages.iter().enumerate() {
+            let share = changed.iter().filter(|c| **c).count() as f64 / changed.len() as f64;
+            assert!((share - stage as f64 / 4.0).abs() < 0.01, "stage {stage}: {share}");
+        }
+        for pair in stages.windows(2) {
+            assert!(pair[0].iter().zip(&pair[1]).all(|(before, after)| !before || *after));
+        }
+    }
+
+    #[test]
+    fn rotated_tasks_begin_upright_and_end_before_the_half_turn() {
+        let tasks = stream("rotated:digits:4").tasks(1, 0);
+        let names: Vec<String> = tasks.iter().map(Task::name).collect();
+        assert_eq!(names[0], "digits turned by 0°");
+        assert_eq!(names[3], "digits turned by 135°");
+        let (mut upright, mut plain) = ([0.0; 64], [0.0; 64]);
+        tasks[0].test().image(3, &mut upright);
+        tasks[0].dataset().test().image(3, &mut plain);
+        assert_eq!(upright, plain);
+        tasks[2].test().image(3, &mut upright);
+        assert!((0..64).all(|j| upright[j] == plain[(j % 8) * 8 + 7 - j / 8]));
     }
 
     #[test]
@@ -689,6 +902,9 @@ mod tests {
         assert!(message("sequence:fashion_mnist,mnist").contains("did you mean 'fashion-mnist'"));
         assert!(message("mnist").contains("write 'sequence:mnist'"));
         assert!(message("permuted:mnist").contains("permuted:DATASET:TASKS"));
+        assert!(message("drift:mnist:5").contains("drift:DATASET:PERMUTATIONS:STAGES"));
+        assert!(message("drift:mnist:5:0").contains("the number of stages"));
+        assert!(message("rotatd:mnist:5").contains("did you mean 'rotated'"));
         assert!(message("permuted:mnist:many").contains("between 1 and 10000"));
         assert!(message("sequence:mnist,,digits").contains("sequence:DATASET"));
         assert!(message("nowhere.txt").contains("is not a task stream"));

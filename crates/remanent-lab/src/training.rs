@@ -9,6 +9,7 @@
 mod arrays;
 mod cell;
 mod config;
+mod evaluation;
 mod figures;
 mod found;
 mod history;
@@ -22,14 +23,17 @@ mod tables;
 pub use arrays::{events, results_npz};
 pub use cell::Trial;
 pub use config::{Training, TrainingError, unused_of_preset};
+pub use evaluation::Evaluate;
 pub use figures::figure;
 pub use figures::mark_switches;
 pub use found::{FoundCase, FoundTrial, found_cases};
 pub use history::{EpochRow, PhaseEnd, TrialRecord};
 pub use material::{Material, MaterialError, digests};
-pub use options::{Evaluate, TrainingOptions, TrainingView};
+pub use options::{TrainingOptions, TrainingView};
 pub use presets::{PRESETS, Preset};
 pub use report::TrainingReport;
-pub use summary::{EpochSummary, Mean, PredictorSummary, TrainingSummary, summarise};
+pub use summary::{
+    Entry, EpochSummary, Mean, MemoryPoint, PredictorSummary, TrainingSummary, summarise,
+};
 pub use summary::{accuracies, forgetting, plasticity};
-pub use tables::{accuracy_table, epoch_table, matrix_table, summary_table};
+pub use tables::{accuracy_table, epoch_table, matrix_table, memory_table, summary_table};

@@ -38,14 +38,23 @@ const HEAD: &str =
 /// Estimates of errors: noise to the last digit, and no result.
 const NOISE: [&str; 2] = ["residual", "quadrature_error"];
 
-const TRAININGS: [(&str, &str); 16] = [
+const TRAININGS: [(&str, &str); 22] = [
     ("vcl", ""),
     ("vcl-none", "anchor = 'none'"),
     ("vcl-task", "anchor = 'task'\ngamma = 0.1"),
     ("vcl-both", "anchor = 'both'\ngamma_step = 0.5\ngamma_task = 0.2\nlearned_scale = true"),
     ("vcl-layer", "normalisation = 'layer'\nactivation = 'sign'\noptimizer = 'sgd'"),
     ("vcl-remanent", "preset = 'remanent'"),
+    (
+        "vcl-fading",
+        "anchor = 'task'\nlambda = 0.9\nrho = 0.8\nfirst_prior = 'uniform'\nlr_schedule = 'cosine'\nreset_fields = true",
+    ),
+    ("vcl-window", "anchor = 'task'\nwindow = 60\nlambda = 0.95"),
+    ("ewc-online", "preset = 'kirkpatrick'\nfisher = 'online'\nrho = 0.9"),
     ("vcl-split-ood", "stream = 'split:digits:5'\nood = 'digits'\nbeta_schedule = [1, 2]"),
+    ("vcl-last", "stream = 'permuted:digits:3'\nevaluate = 'last:2'\npredictor = 'hard'"),
+    ("vcl-rotated", "stream = 'rotated:digits:2'\nevaluate = 'task'"),
+    ("vcl-drift", "stream = 'drift:digits:2:2'\nevaluate = 'curve'"),
     ("vcl-sequence", "stream = '''\npermuted:digits:1\nsequence:digits\n'''\nvalidation = 40"),
     ("ewc", "learner = 'ewc'\nbeta_schedule = '2'"),
     ("ewc-step", "learner = 'ewc'\nanchor = 'step'"),

@@ -70,7 +70,7 @@ fn train(widths: &[usize], batch: usize, seconds: f64, seed: u64) -> (f64, u64, 
     let network = Network::random(&architecture, Weights::Field, 0.1, seed, 0).expect("valid");
     let mut trainer = Trainer::new(&parameters, network).expect("valid");
     let (images, labels) = batches(widths, batch, seed);
-    let moment = Moment { beta: 1.0, meta: 0.0, examples: 60_000 };
+    let moment = Moment { beta: 1.0, meta: 0.0, rate: 1.0, examples: 60_000 };
     let mut loss = 0.0;
     let mut step = |number: u64| {
         let mut noise = normal_noise(Stream::new(seed, 1, 0, number as u32));

@@ -38,13 +38,52 @@ pub enum Event {
     End,
 }
 
+/// The training images of one task, open.
+pub trait Examples {
+    /// The images.
+    fn view(&self) -> View<'_>;
+}
+
+impl Examples for View<'_> {
+    fn view(&self) -> View<'_> {
+        *self
+    }
+}
+
+/// The tasks of a course. Those that are being learned are open, the others take no memory.
+pub trait Tasks<'v> {
+    /// Number of tasks.
+    fn count(&self) -> usize;
+
+    /// Number of training images of a task, from 0.
+    fn examples(&self, task: usize) -> usize;
+
+    /// Opens a task. The same task always has the same images in the same order.
+    fn open(&self, task: usize) -> Box<dyn Examples + 'v>;
+}
+
+impl<'v> Tasks<'v> for Vec<View<'v>> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn examples(&self, task: usize) -> usize {
+        self[task].len()
+    }
+
+    fn open(&self, task: usize) -> Box<dyn Examples + 'v> {
+        Box::new(self[task])
+    }
+}
+
 /// What a [`Course`] trains on, and how.
-#[derive(Clone, Copy, Debug)]
 pub struct CourseSpec<'a, 'v> {
     /// Network and learner.
     pub parameters: &'a Parameters,
-    /// The training images of each task.
-    pub tasks: &'a [View<'v>],
+    /// The training images of each task; a vector of views, or tasks that are opened when needed.
+    pub tasks: Box<dyn Tasks<'v> + 'v>,
+    /// Pixels of an image.
+    pub inputs: usize,
     /// Epochs: one value for all tasks, or one for each (one in all for `joint`).
     pub epochs: &'a [usize],
     /// Number of classes.
@@ -56,31 +95,42 @@ pub struct CourseSpec<'a, 'v> {
 }
 
 impl CourseSpec<'_, '_> {
+    fn phases(&self) -> usize {
+        if self.parameters.learner == Learner::Joint { 1 } else { self.tasks.count() }
+    }
+
     fn check(&self) -> Result<(), ParameterError> {
-        let Some(first) = self.tasks.first() else {
+        let (tasks, phases) = (self.tasks.count(), self.phases());
+        if tasks == 0 {
             return Err(ParameterError::invalid("a course needs at least one task"));
-        };
-        let phases = if self.parameters.learner == Learner::Joint { 1 } else { self.tasks.len() };
+        }
         list_of("epochs", self.epochs.len(), phases, phases)?;
-        for view in self.tasks {
-            let fits = |i| usize::from(view.label_in_task(i)) < self.classes;
-            if view.is_empty() || view.inputs() != first.inputs() || !(0..view.len()).all(fits) {
-                return Err(ParameterError::Invalid(format!(
-                    "every task needs images of {} pixels with labels below {}",
-                    first.inputs(),
-                    self.classes
-                )));
-            }
+        if (0..tasks).any(|task| self.tasks.examples(task) == 0) {
+            return Err(ParameterError::invalid("every task needs images"));
         }
         let epochs = (0..phases).map(|phase| nth(self.epochs, phase)).sum();
         self.parameters.check(phases, epochs)
     }
 }
 
+/// Fails unless the images of an open task fit the network.
+fn check_images(view: &View<'_>, inputs: usize, classes: usize) -> Result<(), ParameterError> {
+    let fits = |i| usize::from(view.label_in_task(i)) < classes;
+    if view.inputs() == inputs && (0..view.len()).all(fits) {
+        return Ok(());
+    }
+    Err(ParameterError::Invalid(format!(
+        "every task needs images of {inputs} pixels with labels below {classes}"
+    )))
+}
+
 /// A learner that is trained on a stream of tasks.
 pub struct Course<'a> {
     parameters: Parameters,
-    phases: Vec<Phase<'a>>,
+    tasks: Box<dyn Tasks<'a> + 'a>,
+    phases: Vec<Phase>,
+    /// The tasks of a phase, open.
+    open: Option<(usize, Vec<Box<dyn Examples + 'a>>)>,
     seed: u64,
     trial: u32,
     pub(crate) trainer: Trainer,
@@ -93,17 +143,13 @@ pub struct Course<'a> {
     labels: Vec<u8>,
 }
 
-/// Images learned together.
-struct Phase<'a> {
-    /// One task, or all.
-    views: Vec<View<'a>>,
+/// Tasks learned together: one, or all.
+struct Phase {
+    /// Number of images.
+    examples: usize,
     epochs: usize,
-}
-
-impl Phase<'_> {
-    fn examples(&self) -> usize {
-        self.views.iter().map(View::len).sum()
-    }
+    /// Epochs of the phases before.
+    epochs_before: usize,
 }
 
 impl<'a> Course<'a> {
@@ -114,22 +160,20 @@ impl<'a> Course<'a> {
     /// If a parameter is out of range, or images, labels and epochs do not match.
     pub fn new(spec: CourseSpec<'_, 'a>) -> Result<Self, ParameterError> {
         spec.check()?;
-        let CourseSpec { parameters, tasks: views, epochs, classes, seed, trial } = spec;
-        let epochs_of = |task: usize| nth(epochs, task);
-        let phases = if parameters.learner == Learner::Joint {
-            vec![Phase { views: views.to_vec(), epochs: epochs_of(0) }]
-        } else {
-            let phase =
-                |(t, view): (usize, &View<'a>)| Phase { views: vec![*view], epochs: epochs_of(t) };
-            views.iter().enumerate().map(phase).collect()
-        };
-        let architecture = parameters.architecture(views[0].inputs(), classes);
+        let phases = phases(&spec);
+        let CourseSpec { parameters, tasks, inputs, classes, seed, trial, .. } = spec;
+        for task in 0..tasks.count().min(CHECKED) {
+            check_images(&tasks.open(task).view(), inputs, classes)?;
+        }
+        let architecture = parameters.architecture(inputs, classes);
         let spread = parameters.spread as f32;
         let network = Network::random(&architecture, parameters.weights(), spread, seed, trial)
             .map_err(|error| ParameterError::invalid(error.to_string()))?;
         Ok(Self {
             parameters: parameters.clone(),
+            tasks,
             phases,
+            open: None,
             seed,
             trial,
             trainer: Trainer::new(parameters, network)?,
@@ -173,18 +217,18 @@ impl<'a> Course<'a> {
 
     /// Epochs of the whole course.
     pub fn epochs(&self) -> usize {
-        self.phases.iter().map(|phase| phase.epochs).sum()
+        self.phases.last().map_or(0, |phase| phase.epochs_before + phase.epochs)
     }
 
     /// Epochs completed, of the whole course.
     pub fn epochs_done(&self) -> usize {
-        let before: usize = self.phases[..self.position.phase].iter().map(|p| p.epochs).sum();
-        before + self.position.epoch
+        let phase = self.phases.get(self.position.phase);
+        phase.map_or_else(|| self.epochs(), |phase| phase.epochs_before + self.position.epoch)
     }
 
     /// Steps of the whole course.
     pub fn steps(&self) -> u64 {
-        let steps = |p: &Phase<'_>| (self.parameters.batches(p.examples()) * p.epochs) as u64;
+        let steps = |p: &Phase| (self.parameters.batches(p.examples) * p.epochs) as u64;
         self.phases.iter().map(steps).sum()
     }
 
@@ -194,9 +238,8 @@ impl<'a> Course<'a> {
             true => self.phases.get(self.position.phase + 1),
             false => self.phases.get(self.position.phase),
         };
-        phase.is_some_and(|phase| {
-            self.position.batch + 1 >= self.parameters.batches(phase.examples())
-        })
+        phase
+            .is_some_and(|phase| self.position.batch + 1 >= self.parameters.batches(phase.examples))
     }
 
     /// Whether a phase is completed and the next has not begun.
@@ -214,7 +257,7 @@ impl<'a> Course<'a> {
             return Ok(Event::End);
         };
         let epoch = self.epochs_done();
-        let examples = phase.examples();
+        let examples = phase.examples;
         if self.position.batch == 0 || self.order.len() != examples {
             // A shuffle of the natural order, not of the previous one.
             self.order = (0..examples as u32).collect();
@@ -225,8 +268,11 @@ impl<'a> Course<'a> {
             self.epoch_loss = (0.0, 0);
         }
         let start = self.position.batch * self.parameters.batch;
+        self.open_phase();
         let chosen = &self.order[start..examples.min(start + self.parameters.batch)];
-        gather(&phase.views, chosen, &mut self.images, &mut self.labels);
+        let views: Vec<View<'_>> =
+            self.open.iter().flat_map(|(_, open)| open).map(|task| task.view()).collect();
+        gather(&views, chosen, &mut self.images, &mut self.labels);
 
         let moment = self.moment(epoch);
         let stream = Stream::new(self.seed, purposes::NOISE, self.trial, self.trainer.steps as u32);
@@ -246,22 +292,58 @@ impl<'a> Course<'a> {
     }
 
     fn moment(&self, epoch: usize) -> Moment {
-        let phase = self.position.phase;
+        let Position { phase, epoch: epochs, batch } = self.position;
+        let Phase { epochs: all, .. } = self.phases[phase];
+        let batches = self.parameters.batches(self.phases[phase].examples);
         Moment {
+            rate: self.parameters.lr_schedule.factor(epochs * batches + batch, all * batches),
             beta: self.parameters.beta.at(phase, epoch, self.epochs()) as f32,
             meta: self.parameters.meta_of(phase) as f32,
-            examples: self.phases[phase].examples(),
+            examples: self.phases[phase].examples,
         }
+    }
+
+    /// Opens the tasks of the phase, unless they are open.
+    fn open_phase(&mut self) {
+        let phase = self.position.phase;
+        if self.open.as_ref().is_some_and(|(open, _)| *open == phase) {
+            return;
+        }
+        let joint = self.parameters.learner == Learner::Joint;
+        let tasks = if joint { 0..self.tasks.count() } else { phase..phase + 1 };
+        self.open = Some((phase, tasks.map(|task| self.tasks.open(task)).collect()));
     }
 
     /// Ends a completed phase.
     fn finish_phase(&mut self) {
-        let phase = &self.phases[self.position.phase];
-        if self.parameters.sees_switches() && self.position.phase + 1 < self.phases.len() {
-            self.trainer.end_task(&phase.views[0], self.seed, self.trial, self.position.phase);
+        let phase = self.position.phase;
+        if self.parameters.sees_switches() && phase + 1 < self.phases.len() {
+            self.open_phase();
+            if let Some(task) = self.open.iter().flat_map(|(_, open)| open).next() {
+                self.trainer.end_task(&task.view(), self.seed, self.trial, phase);
+            }
         }
-        self.position = Position { phase: self.position.phase + 1, epoch: 0, batch: 0 };
+        self.position = Position { phase: phase + 1, epoch: 0, batch: 0 };
     }
+}
+
+/// Tasks whose labels are checked before the start: all of a stream of ordinary length.
+const CHECKED: usize = 100;
+
+fn phases(spec: &CourseSpec<'_, '_>) -> Vec<Phase> {
+    let tasks = spec.tasks.count();
+    let mut phases = Vec::with_capacity(spec.phases());
+    let mut epochs_before = 0;
+    for phase in 0..spec.phases() {
+        let examples = match spec.parameters.learner {
+            Learner::Joint => (0..tasks).map(|task| spec.tasks.examples(task)).sum(),
+            _ => spec.tasks.examples(phase),
+        };
+        let epochs = nth(spec.epochs, phase);
+        phases.push(Phase { examples, epochs, epochs_before });
+        epochs_before += epochs;
+    }
+    phases
 }
 
 /// Images and labels of a batch; the chosen indices count through the views one after another.

@@ -7,7 +7,7 @@
 //! Arithmetic with subnormal numbers is about a hundred times slower. Negligible values are
 //! therefore set to zero where they first appear.
 
-use remanent_math::elementary32::tanh_and_variance;
+use remanent_math::elementary32::{ln, tanh_and_variance};
 use remanent_math::multiversioned;
 
 /// Variances and gradients below this are set to zero. With Adam's ε = 1e-8, a gradient of this size
@@ -111,6 +111,21 @@ multiversioned! {
     pub fn keep(beta: f32, variance: &[f32], step: &[f32], kept: &mut [f32]) {
         for ((kept, &s), &step) in kept.iter_mut().zip(variance).zip(step) {
             *kept = -(beta * beta) * s * step;
+        }
+    }
+
+    /// a ← a + rate (c θ − a).
+    pub fn follow_field(rate: f32, c: f32, theta: &[f32], anchor: &mut [f32]) {
+        for (a, &t) in anchor.iter_mut().zip(theta) {
+            *a += rate * (c * t - *a);
+        }
+    }
+
+    /// a ← a + rate (c ln((1 + λμ)/(1 − λμ)) − a), for |λ| < 1.
+    pub fn follow_mean(rate: f32, lambda: f32, c: f32, mean: &[f32], anchor: &mut [f32]) {
+        for (a, &m) in anchor.iter_mut().zip(mean) {
+            let x = lambda * m;
+            *a += rate * (c * ln((1.0 + x) / (1.0 - x)) - *a);
         }
     }
 

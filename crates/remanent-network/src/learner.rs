@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::architecture::{Activation, Architecture, Normalisation};
+use crate::fading::Fading;
 use crate::network::Weights;
 use crate::parameters::{ParameterError, list_of, within};
-use crate::schedule::BetaSchedule;
+use crate::schedule::{BetaSchedule, RateSchedule};
 
 /// The learning algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +50,23 @@ impl Anchor {
     }
 }
 
+/// The prior of `vcl` in the first task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FirstPrior {
+    /// None: the first task is learned without a divergence.
+    #[default]
+    None,
+    /// Both signs of every weight are equally probable.
+    Uniform,
+}
+
+impl FirstPrior {
+    fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+}
+
 /// The Fisher information of `ewc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -58,6 +76,9 @@ pub enum Fisher {
     /// Squared gradients of the data's likelihood, summed over the examples of each task at its
     /// end: Kirkpatrick et al. 2017.
     Empirical,
+    /// The same with one centre, the end of the last task, and old information that fades by ρ at each
+    /// switch: online EWC, Schwarz et al. 2018.
+    Online,
 }
 
 /// The form of `metaplasticity`.
@@ -101,6 +122,9 @@ pub struct Parameters {
     pub batch: usize,
     /// Learning rate.
     pub lr: f64,
+    /// Of the learning rate within a task. A constant one is not part of the key.
+    #[serde(default, skip_serializing_if = "RateSchedule::is_constant")]
+    pub lr_schedule: RateSchedule,
     /// How a gradient becomes a step.
     pub optimizer: Optimizer,
     /// b_1, b_2 and ε of Adam.
@@ -113,12 +137,28 @@ pub struct Parameters {
     pub gamma_step: f64,
     /// Factor of the divergence from the last task; each epoch counts it once.
     pub gamma_task: f64,
+    /// Of `vcl` in the first task. No prior is not part of the key.
+    #[serde(default, skip_serializing_if = "FirstPrior::is_none")]
+    pub first_prior: FirstPrior,
+    /// How the anchor of `vcl` at the last task, and the information of online `ewc`, fade.
+    #[serde(flatten)]
+    pub fading: Fading,
+    /// Whether a switch also moves the fields of `vcl` to the anchor. False is not part of the key.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub reset_fields: bool,
+    /// The anchor of `vcl` follows the posterior with this window, in examples, and needs no switches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<usize>,
     /// Of `ewc`.
     pub fisher: Fisher,
     /// Of `metaplasticity`.
     pub form: Form,
     /// m of `metaplasticity`: one value for each task, or one for all.
     pub meta: Vec<f64>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl Parameters {
@@ -134,12 +174,17 @@ impl Parameters {
             spread: 1.0,
             batch: 64,
             lr: 0.01,
+            lr_schedule: RateSchedule::Constant,
             optimizer: Optimizer::Adam,
             adam: [0.9, 0.99, 1e-8],
             beta: BetaSchedule::Tanh { a: 10.0, delta: 0.1, b: 2.0 },
             anchor: Anchor::None,
             gamma_step: 1.0,
             gamma_task: 1.0,
+            first_prior: FirstPrior::None,
+            fading: Fading::default(),
+            reset_fields: false,
+            window: None,
             fisher: Fisher::Variance,
             form: Form::Printed,
             meta: vec![0.43],
@@ -173,7 +218,8 @@ impl Parameters {
     /// Whether the learner acts at the end of a task.
     pub fn sees_switches(&self) -> bool {
         match self.learner {
-            Learner::Vcl | Learner::Ewc => self.anchor.tasks(),
+            Learner::Vcl => self.anchor.tasks() && self.window.is_none(),
+            Learner::Ewc => self.anchor.tasks(),
             Learner::Metaplasticity | Learner::Ste | Learner::Joint => false,
         }
     }
@@ -215,6 +261,11 @@ impl Parameters {
         positive("output_scale", self.output_scale)?;
         factor("gamma_step", self.gamma_step)?;
         factor("gamma_task", self.gamma_task)?;
+        self.fading.check()?;
+        if let Some(window) = self.window {
+            let ok = (1..=1_000_000_000_000).contains(&window);
+            within("window", window as f64, ok, "from 1 to 10^12 examples")?;
+        }
         let batch = self.batch as f64;
         within("batch", batch, (1.0..=65536.0).contains(&batch), "from 1 to 65536")?;
         let [b1, b2, epsilon] = self.adam;
@@ -234,7 +285,11 @@ impl Parameters {
             let text = "batch normalisation needs a batch of at least 2; choose layer or none";
             return Err(ParameterError::invalid(text));
         }
-        if self.learner == Learner::Ewc && self.fisher == Fisher::Empirical {
+        if self.learner == Learner::Vcl && self.window.is_some() && !self.anchor.tasks() {
+            let text = "a window needs an anchor that follows the posterior; choose the anchor task or both";
+            return Err(ParameterError::invalid(text));
+        }
+        if self.learner == Learner::Ewc && self.fisher != Fisher::Variance {
             if self.anchor != Anchor::Task {
                 let text =
                     "the empirical Fisher information is that of a task; choose the anchor task";

@@ -29,7 +29,8 @@
 //! let parameters = Parameters { hidden: vec![64], ..Parameters::of(Learner::Vcl) };
 //! let mut course = Course::new(CourseSpec {
 //!     parameters: &parameters,
-//!     tasks: &train,
+//!     tasks: Box::new(train),
+//!     inputs: stream.inputs(),
 //!     epochs: &[3],
 //!     classes: stream.classes(),
 //!     seed: 1,
@@ -68,6 +69,7 @@ mod softmax;
 pub mod architecture;
 pub mod binary;
 pub mod course;
+pub mod fading;
 pub mod learner;
 pub mod metrics;
 pub mod model;

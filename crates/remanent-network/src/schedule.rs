@@ -1,4 +1,4 @@
-//! The schedule of β, the scale of the fields, over a stream of tasks.
+//! Schedules: β, the scale of the fields, over a stream of tasks, and the learning rate within a task.
 
 use std::fmt;
 use std::str::FromStr;
@@ -57,6 +57,35 @@ impl BetaSchedule {
             within("beta", beta, beta > 0.0 && beta <= 1e4, "above 0 and at most 10000")?;
         }
         Ok(())
+    }
+}
+
+/// How the learning rate changes within a task. Every task begins again at the full rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RateSchedule {
+    /// The same in every step.
+    #[default]
+    Constant,
+    /// Half a cosine, from the full rate to zero.
+    Cosine,
+    /// A straight line, from the full rate to zero.
+    Linear,
+}
+
+impl RateSchedule {
+    /// Factor of the learning rate in step `step` of `steps` of a task, counted from 0.
+    pub fn factor(self, step: usize, steps: usize) -> f64 {
+        let done = step as f64 / steps.max(1) as f64;
+        match self {
+            Self::Constant => 1.0,
+            Self::Cosine => 0.5 * (1.0 + (std::f64::consts::PI * done).cos()),
+            Self::Linear => 1.0 - done,
+        }
+    }
+
+    pub(crate) fn is_constant(&self) -> bool {
+        *self == Self::Constant
     }
 }
 
@@ -135,6 +164,17 @@ mod tests {
         let schedule: BetaSchedule = "tanh:10,0.1,2".parse().unwrap();
         assert!((schedule.at(0, 0, 25) - 10.0 * (0.18_f64).tanh()).abs() < 1e-12);
         assert!((schedule.at(4, 24, 25) - 10.0 * (2.1_f64).tanh()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn rates_begin_full_and_fall_to_zero() {
+        for schedule in [RateSchedule::Cosine, RateSchedule::Linear] {
+            let rates: Vec<f64> = (0..=100).map(|k| schedule.factor(k, 100)).collect();
+            assert_eq!(rates[0], 1.0);
+            assert!((rates[50] - 0.5).abs() < 1e-12 && rates[100].abs() < 1e-12);
+            assert!(rates.windows(2).all(|pair| pair[1] < pair[0]), "{schedule:?}");
+        }
+        assert_eq!(RateSchedule::Constant.factor(99, 100), 1.0);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use remanent_math::adam::{self, AdamStep};
 use thiserror::Error;
 
 use crate::kernels;
-use crate::learner::{Fisher, Form, Learner, Optimizer, Parameters};
+use crate::learner::{FirstPrior, Fisher, Form, Learner, Optimizer, Parameters};
 use crate::network::{Layer, Network, Weights};
 use crate::parameters::ParameterError;
 use crate::pass::{GradientTile, Noise, Pass};
@@ -52,6 +52,8 @@ pub struct Moment {
     pub beta: f32,
     /// m of metaplasticity.
     pub meta: f32,
+    /// Factor of the learning rate.
+    pub rate: f64,
     /// M, the number of training images of the task.
     pub examples: usize,
 }
@@ -162,7 +164,7 @@ impl Trainer {
         if !loss.is_finite() {
             return Err(self.diverged(loss));
         }
-        let adam = self.adam_step();
+        let adam = self.adam_step(moment.rate);
         for l in (0..self.network.layers.len()).rev() {
             self.pass.backward(&self.network, l);
             self.learn_layer(l, moment, &adam);
@@ -172,11 +174,11 @@ impl Trainer {
     }
 
     /// The constants of Adam at this step.
-    fn adam_step(&self) -> AdamStep {
+    fn adam_step(&self, factor: f64) -> AdamStep {
         let [b1, b2, epsilon] = self.parameters.adam;
         let steps = self.steps as f64;
         AdamStep {
-            rate: (self.parameters.lr / (1.0 - b1.powf(steps))) as f32,
+            rate: (factor * self.parameters.lr / (1.0 - b1.powf(steps))) as f32,
             spread: (1.0 - b2.powf(steps)).sqrt().recip() as f32,
             b1: b1 as f32,
             b2: b2 as f32,
@@ -194,7 +196,8 @@ impl Trainer {
             parameters: &self.parameters,
             moment,
             adam,
-            share: self.pass.batch() as f32 / moment.examples as f32,
+            share: self.pass.batch() as f32
+                / self.parameters.window.unwrap_or(moment.examples) as f32,
         };
         for start in (0..inputs).step_by(height) {
             let neurons = start..(start + height).min(inputs);
@@ -249,7 +252,7 @@ impl Trainer {
     /// the empirical Fisher information.
     pub fn end_task(&mut self, examples: &View<'_>, seed: u64, trial: u32, task: usize) {
         let Parameters { learner, fisher, .. } = self.parameters;
-        if learner == Learner::Ewc && fisher == Fisher::Empirical {
+        if learner == Learner::Ewc && fisher != Fisher::Variance {
             let informations = self.information(examples, seed, trial, task);
             self.set_elastic(informations);
         } else {
@@ -257,24 +260,41 @@ impl Trainer {
         }
     }
 
-    /// Makes the current posterior the anchor.
+    /// Makes the current posterior, faded, the anchor; moves the fields there if that is asked for.
     pub fn set_anchor(&mut self) {
+        let Parameters { fading, reset_fields, .. } = self.parameters;
+        let beta = self.network.beta;
         for (layer, memory) in self.network.layers.iter().zip(&mut self.memories) {
             memory.anchor.clone_from(&layer.theta);
-            kernels::scale(self.network.beta, &mut memory.anchor);
+            kernels::scale(beta, &mut memory.anchor);
+            fading.apply(&mut memory.anchor);
+        }
+        if reset_fields {
+            let memories = &self.memories;
+            self.network.update_theta(|l, theta| {
+                theta.iter_mut().zip(&memories[l].anchor).for_each(|(t, a)| *t = a / beta);
+            });
         }
     }
 
-    /// Adds the quadratic form of a learned task to those of the tasks before: F and F θ.
+    /// Adds the quadratic form of a learned task to those of the tasks before: F and F θ. Online, the
+    /// sum of F fades by ρ first, and has its centre at the current θ.
     pub fn set_elastic(&mut self, informations: Vec<Vec<f32>>) {
+        let online = self.parameters.fisher == Fisher::Online;
+        let rho = self.parameters.fading.rho as f32;
         let layers = self.network.layers.iter().zip(&mut self.memories);
         for ((layer, memory), information) in layers.zip(informations) {
             memory.fisher.resize(layer.theta.len(), 0.0);
             memory.anchor.resize(layer.theta.len(), 0.0);
             let sums = memory.fisher.iter_mut().zip(&mut memory.anchor);
             for ((fisher, pull), (f, t)) in sums.zip(information.iter().zip(&layer.theta)) {
-                *fisher += f;
-                *pull += f * t;
+                if online {
+                    *fisher = rho * *fisher + f;
+                    *pull = *fisher * t;
+                } else {
+                    *fisher += f;
+                    *pull += f * t;
+                }
             }
         }
     }
@@ -294,10 +314,13 @@ impl Memory {
         let zeros = |wanted: bool| if wanted { vec![0.0; layer.theta.len()] } else { Vec::new() };
         let adam = parameters.optimizer == Optimizer::Adam;
         let keeps = matches!(parameters.learner, Learner::Vcl | Learner::Ewc);
+        let begins = parameters.first_prior == FirstPrior::Uniform || parameters.window.is_some();
+        let anchored = parameters.learner == Learner::Vcl && parameters.anchor.tasks() && begins;
         Self {
             first: zeros(adam),
             second: zeros(adam),
             kept: zeros(keeps && parameters.anchor.steps()),
+            anchor: zeros(anchored),
             ..Self::default()
         }
     }
@@ -322,7 +345,8 @@ struct Rule<'a> {
     parameters: &'a Parameters,
     moment: &'a Moment,
     adam: &'a AdamStep,
-    /// B/M: the batch's share of an epoch. The anchor of the task counts once in an epoch.
+    /// B/M: the batch's share of an epoch. The anchor of the task counts once in an epoch. With a
+    /// window of N examples, B/N.
     share: f32,
 }
 
@@ -368,7 +392,11 @@ impl Rule<'_> {
         }
         kernels::moments(beta, theta, mean, variance);
         if !elastic && !memory.kept.is_empty() {
-            kernels::keep(beta, variance, g, &mut memory.kept[at]);
+            kernels::keep(beta, variance, g, &mut memory.kept[at.clone()]);
+        }
+        if parameters.window.is_some() && !memory.anchor.is_empty() {
+            let rate = self.share.min(1.0);
+            parameters.fading.follow(rate, beta, theta, mean, &mut memory.anchor[at]);
         }
     }
 
@@ -401,7 +429,7 @@ impl Rule<'_> {
                 let (first, second) = (&mut memory.first[at.clone()], &mut memory.second[at]);
                 adam::advance(self.adam, first, second, g);
             }
-            Optimizer::Sgd => kernels::scale(self.parameters.lr as f32, g),
+            Optimizer::Sgd => kernels::scale((self.moment.rate * self.parameters.lr) as f32, g),
         }
     }
 }

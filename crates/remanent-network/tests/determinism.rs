@@ -26,7 +26,9 @@ fn of(learner: Learner) -> Parameters {
 
 fn course<'a>(parameters: &Parameters, tasks: &[View<'a>], seed: u64) -> Course<'a> {
     let epochs = if parameters.learner == Learner::Joint { &EPOCHS[..1] } else { &EPOCHS };
-    Course::new(CourseSpec { parameters, tasks, epochs, classes: 10, seed, trial: 1 }).unwrap()
+    let (inputs, tasks) = (tasks[0].inputs(), Box::new(tasks.to_vec()));
+    let classes = 10;
+    Course::new(CourseSpec { parameters, tasks, inputs, epochs, classes, seed, trial: 1 }).unwrap()
 }
 
 fn run_to_the_end(course: &mut Course<'_>) {

@@ -82,7 +82,7 @@ impl Batch {
 
     fn step(&self, trainer: &mut Trainer, beta: f32) {
         let mut noise = |l: usize, out: &mut [f32]| out.copy_from_slice(&self.noise[l]);
-        let moment = Moment { beta, meta: 0.0, examples: EXAMPLES };
+        let moment = Moment { beta, meta: 0.0, rate: 1.0, examples: EXAMPLES };
         trainer.step(&self.images, &self.labels, &moment, &mut noise).unwrap();
     }
 }

@@ -184,7 +184,8 @@ fn trace(folder: &Path, parameters: &Parameters) {
         }
         let images = normals(BATCH * WIDTHS[0], IMAGES, k);
         let labels = labels(&images, LABELS, k);
-        let moment = Moment { beta: betas[k], meta: metas[k], examples: EXAMPLES[task(k)] };
+        let (beta, meta, examples) = (betas[k], metas[k], EXAMPLES[task(k)]);
+        let moment = Moment { beta, meta, rate: 1.0, examples };
         let mut noise = |l: usize, out: &mut [f32]| {
             let rows = normals(out.len(), NOISE + l as u32, k);
             out.copy_from_slice(&transposed(&rows, WIDTHS[l + 1]));

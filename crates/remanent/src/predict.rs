@@ -212,9 +212,8 @@ impl Predict {
                 format!("{flag} {given} has other tasks than the model, which is of {own}")
             })?;
         }
-        let mut tasks = stream.tasks(seed, trial);
-        output::usage((1..=tasks.len()).contains(&number), || {
-            let count = tasks.len();
+        output::usage((1..=stream.len()).contains(&number), || {
+            let count = stream.len();
             format!(
                 "--task {number} is out of range: {text} has tasks 1 to {count}, and the model \
                      was trained on these"
@@ -226,7 +225,7 @@ impl Predict {
                 output::say(&format!("note: {path} has changed since the model was trained"));
             }
         }
-        Ok(Some((tasks.swap_remove(number - 1), spec)))
+        Ok(Some((stream.task(number - 1, seed, trial), spec)))
     }
 
     /// The stream that was learned: the model's own if it has one. Another one is refused, and so is a
@@ -282,8 +281,8 @@ impl Predict {
                         "note: labels are not used, because the task has only some of the classes";
                     output::remark(quiet, text);
                 }
-            } else if let Some(permutation) = task.permutation() {
-                question.view = question.view.permuted(permutation);
+            } else {
+                question.view = question.view.arranged(task.arrangement());
             }
         }
         if let Some(limit) = self.limit {

@@ -13,6 +13,8 @@ use crate::training::history::{EpochRow, TrialRecord};
 ///
 /// - `<predictor>_accuracy`, `<predictor>_nll`, `<predictor>_ece`: `[trial][after][task]`, on task
 ///   `task` after learning task `after`;
+/// - if only some accuracies were measured: `<predictor>_accuracy`, `_nll`, `_ece`: `[trial][entry]`, and
+///   `<predictor>_after`, `<predictor>_task`: of every entry the two tasks, from 1;
 /// - `uncertainty` and `flip_ratio`: `[trial][epoch][layer]`; `loss`: `[trial][epoch]`;
 /// - `epoch` and `task`: of every epoch its number and the task that was learned, from 1.
 ///
@@ -28,7 +30,11 @@ pub fn results_npz(cases: &[&[TrialRecord]]) -> io::Result<Vec<u8>> {
 
 fn put_case(archive: &mut Archive, prefix: &str, trials: &[TrialRecord]) -> io::Result<()> {
     let Some(first) = trials.first() else { return Ok(()) };
-    for predictor in Predictor::ALL {
+    if first.is_sparse() {
+        put_sparse(archive, prefix, trials)?;
+    }
+    let dense = Predictor::ALL.into_iter().filter(|_| !first.is_sparse());
+    for predictor in dense {
         let tasks = first.ends.first().map_or(0, |end| end.scores[&predictor].len());
         let shape = [trials.len(), first.ends.len(), tasks];
         let mut put = |kind: &str, of: fn(&Scores) -> f64| {
@@ -54,6 +60,28 @@ fn put_case(archive: &mut Archive, prefix: &str, trials: &[TrialRecord]) -> io::
     archive.array(&format!("{prefix}epoch"), &[epochs], numbers)?;
     let tasks = first.epochs.iter().map(|row| row.task as i64);
     archive.array(&format!("{prefix}task"), &[epochs], tasks)
+}
+
+fn put_sparse(archive: &mut Archive, prefix: &str, trials: &[TrialRecord]) -> io::Result<()> {
+    for predictor in trials[0].initial.scores.keys() {
+        let rows = |trial: &TrialRecord| -> Vec<(i64, i64, Scores)> {
+            let ends = (1..).zip(&trial.ends);
+            let measured = ends.flat_map(|(after, end)| {
+                end.measured(*predictor).map(move |(task, s)| (after, task as i64 + 1, *s))
+            });
+            measured.collect()
+        };
+        let rows: Vec<Vec<(i64, i64, Scores)>> = trials.iter().map(rows).collect();
+        let name = |kind: &str| format!("{prefix}{}_{kind}", predictor.name());
+        let shape = [trials.len(), rows[0].len()];
+        let all = || rows.iter().flatten();
+        archive.array(&name("accuracy"), &shape, all().map(|row| row.2.accuracy))?;
+        archive.array(&name("nll"), &shape, all().map(|row| row.2.nll))?;
+        archive.array(&name("ece"), &shape, all().map(|row| row.2.ece))?;
+        archive.array(&name("after"), &shape[1..], rows[0].iter().map(|row| row.0))?;
+        archive.array(&name("task"), &shape[1..], rows[0].iter().map(|row| row.1))?;
+    }
+    Ok(())
 }
 
 /// The event file of a trial, a step for each epoch.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use cpu_time::ThreadTime;
 use remanent_data::dataset::View;
-use remanent_network::course::{Course, CourseSpec, Event};
+use remanent_data::stream::Task;
+use remanent_network::course::{Course, CourseSpec, Event, Examples, Tasks};
 use remanent_network::learner::Learner;
 use remanent_network::metrics;
 use remanent_network::model;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::training::config::Training;
+use crate::training::evaluation::Evaluate;
 use crate::training::found::check_model;
 use crate::training::history::{EpochRow, PhaseEnd, Signs, TrialRecord, divergence};
 use crate::training::material::Material;
@@ -50,11 +52,10 @@ struct State {
 impl Trial<'_> {
     /// Steps of the whole trial.
     pub fn steps(&self) -> u64 {
-        let tasks = self.material.tasks(self.seed, self.trial);
         let epochs = &self.training.epochs;
         let parameters = &self.training.parameters;
-        let images = |task| self.training.train_view(task).map_or(0, |view| view.len());
-        let counts: Vec<usize> = tasks.iter().map(images).collect();
+        let images = |task| self.training.train_count(self.material.counts(task));
+        let counts: Vec<usize> = (0..self.material.task_count()).map(images).collect();
         if parameters.learner == Learner::Joint {
             return (parameters.batches(counts.iter().sum()) * epochs[0]) as u64;
         }
@@ -88,8 +89,8 @@ impl Cell for Trial<'_> {
         let architecture = parameters.architecture(inputs, self.material.classes());
         let (inputs, weights) = (inputs as u64, architecture.weights() as u64);
         let neurons: u64 = architecture.widths.iter().map(|&width| width as u64).sum();
-        let tasks = self.material.tasks(self.seed, self.trial);
-        let images = tasks.iter().map(|task| (task.train().len() + task.test().len()) as u64).max();
+        let counts = (0..self.material.task_count()).map(|task| self.material.counts(task));
+        let images = counts.map(|counts| (counts.train + counts.test) as u64).max();
         28 * weights + 32 * parameters.batch as u64 * neurons + inputs * images.unwrap_or(0)
     }
 
@@ -98,19 +99,7 @@ impl Cell for Trial<'_> {
     }
 
     fn run(&self, context: &mut Context<'_>) -> Result<TrialRecord, Stopped> {
-        let failed = |error: &dyn std::fmt::Display| Stopped::Failed(error.to_string());
-        let tasks = self.material.tasks(self.seed, self.trial);
-        let train: Vec<View<'_>> = tasks
-            .iter()
-            .map(|task| self.training.train_view(task))
-            .collect::<Result<_, _>>()
-            .map_err(|error| failed(&error))?;
-        let test: Vec<View<'_>> = tasks
-            .iter()
-            .map(|task| self.training.test_view(task))
-            .collect::<Result<_, _>>()
-            .map_err(|error| failed(&error))?;
-        let mut run = Run::begin(self, &train, &test, context)?;
+        let mut run = Run::begin(self, context)?;
         context.advance(run.course.trainer().steps());
         run.complete(context)?;
         if let Some(path) = context.model() {
@@ -120,28 +109,53 @@ impl Cell for Trial<'_> {
     }
 }
 
+/// The training images of the tasks of a trial.
+struct TrainingTasks<'a>(&'a Trial<'a>);
+
+/// The training images of one task.
+struct TrainingImages<'a> {
+    training: &'a Training,
+    task: Task,
+}
+
+impl<'a> Tasks<'a> for TrainingTasks<'a> {
+    fn count(&self) -> usize {
+        self.0.material.task_count()
+    }
+
+    fn examples(&self, task: usize) -> usize {
+        self.0.training.train_count(self.0.material.counts(task))
+    }
+
+    fn open(&self, task: usize) -> Box<dyn Examples + 'a> {
+        let Trial { training, material, seed, trial } = *self.0;
+        Box::new(TrainingImages { training, task: material.task(task, seed, trial) })
+    }
+}
+
+impl Examples for TrainingImages<'_> {
+    fn view(&self) -> View<'_> {
+        self.training.train_view(&self.task).expect("the material was checked")
+    }
+}
+
 /// A trial under way.
 struct Run<'a> {
     trial: &'a Trial<'a>,
     course: Course<'a>,
-    test: &'a [View<'a>],
     record: TrialRecord,
     signs: Signs,
 }
 
 impl<'a> Run<'a> {
     /// From the checkpoint, or from the beginning.
-    fn begin(
-        trial: &'a Trial<'a>,
-        train: &[View<'a>],
-        test: &'a [View<'a>],
-        context: &mut Context<'_>,
-    ) -> Result<Self, Stopped> {
+    fn begin(trial: &'a Trial<'a>, context: &mut Context<'_>) -> Result<Self, Stopped> {
         let Trial { training, material, seed, trial: number } = trial;
         let start = || {
             Course::new(CourseSpec {
                 parameters: &training.parameters,
-                tasks: train,
+                tasks: Box::new(TrainingTasks(trial)),
+                inputs: material.inputs(),
                 epochs: &training.epochs,
                 classes: material.classes(),
                 seed: *seed,
@@ -159,7 +173,7 @@ impl<'a> Run<'a> {
                 Ok((state.record, signs))
             });
             match restored {
-                Ok((record, signs)) => return Ok(Self { trial, course, test, record, signs }),
+                Ok((record, signs)) => return Ok(Self { trial, course, record, signs }),
                 Err(reason) => {
                     context.refuse(&reason);
                     course = start().map_err(Stopped::failed)?;
@@ -168,14 +182,18 @@ impl<'a> Run<'a> {
         }
         let signs = Signs::of(course.network());
         let record = TrialRecord { instructions: instructions().into(), ..Default::default() };
-        Ok(Self { trial, course, test, record, signs })
+        Ok(Self { trial, course, record, signs })
     }
 
     fn complete(&mut self, context: &mut Context<'_>) -> Result<(), Stopped> {
         if self.record.initial.scores.is_empty() && !context.is_probe() {
             let beta = self.trial.training.parameters.beta.at(0, 0, self.course.epochs()) as f32;
             self.course.set_beta(beta);
-            self.record.initial = self.measure(0, context)?;
+            let tasks = match self.trial.training.evaluate {
+                evaluate if evaluate.is_sparse() => vec![0],
+                _ => (0..self.trial.material.task_count()).collect(),
+            };
+            self.record.initial = self.measure(0, tasks, context)?;
         }
         loop {
             self.catch_up(context)?;
@@ -190,7 +208,9 @@ impl<'a> Run<'a> {
             }
             context.advance(1);
             self.record.steps = self.course.trainer().steps();
-            if event == Event::Phase || context.due() {
+            // In a long stream the record is longer than the state, and tasks may take less than a second.
+            let at_ends = !self.trial.training.evaluate.is_sparse();
+            if (event == Event::Phase && at_ends) || context.due() {
                 self.save(context)?;
             }
         }
@@ -239,8 +259,14 @@ impl<'a> Run<'a> {
         let Some(row) = self.record.epochs.last() else { return Ok(()) };
         let (epoch, phase) = (row.epoch, row.task - 1);
         let ended = self.course.position().phase == phase && self.course.is_at_end_of_phase();
+        let evaluate = self.trial.training.evaluate;
         if ended && self.record.ends.len() == phase {
-            let end = self.measure(epoch, context)?;
+            let tasks = evaluate.tasks_after(phase, self.trial.material.task_count());
+            let end = self.measure(epoch, tasks, context)?;
+            if evaluate.is_sparse() {
+                self.record.ends.push(end);
+                return Ok(());
+            }
             let seen = self.seen(phase);
             let accuracy = |scores: &Vec<metrics::Scores>| {
                 scores[..seen].iter().map(|score| score.accuracy).collect()
@@ -250,13 +276,14 @@ impl<'a> Run<'a> {
                 row.accuracy = accuracies;
             }
             self.record.ends.push(end);
-        } else if row.accuracy.is_empty() && !ended && self.trial.training.every_epoch {
+        } else if row.accuracy.is_empty() && !ended && evaluate == Evaluate::Epoch {
             let mut accuracies = BTreeMap::new();
-            let seen = self.seen(phase);
+            let tasks = self.open(0..self.seen(phase));
+            let views = self.test_views(&tasks)?;
             for &predictor in &self.trial.training.predictors {
                 self.pause(context)?;
                 let accuracy = |s: metrics::Scores| s.accuracy;
-                let scores = self.scores(predictor, &self.test[..seen], epoch);
+                let scores = self.scores(predictor, &views, epoch);
                 accuracies.insert(predictor, scores.into_iter().map(accuracy).collect());
             }
             if let Some(row) = self.record.epochs.last_mut() {
@@ -268,30 +295,60 @@ impl<'a> Run<'a> {
 
     /// Number of tasks that have been learned, or are being learned.
     fn seen(&self, phase: usize) -> usize {
-        if self.course.phases() == 1 { self.test.len() } else { phase + 1 }
+        if self.course.phases() == 1 { self.trial.material.task_count() } else { phase + 1 }
     }
 
-    /// Everything about the network of now.
-    fn measure(&self, epoch: usize, context: &mut Context<'_>) -> Result<PhaseEnd, Stopped> {
+    /// Tasks with their permutations.
+    fn open(&self, tasks: impl IntoIterator<Item = usize>) -> Vec<Task> {
+        let Trial { material, seed, trial, .. } = *self.trial;
+        tasks.into_iter().map(|task| material.task(task, seed, trial)).collect()
+    }
+
+    fn test_views<'t>(&self, tasks: &'t [Task]) -> Result<Vec<View<'t>>, Stopped> {
+        let view = |task| self.trial.training.test_view(task).map_err(Stopped::failed);
+        tasks.iter().map(view).collect()
+    }
+
+    /// Everything about the network of now, on these tasks.
+    fn measure(
+        &self,
+        epoch: usize,
+        tasks: Vec<usize>,
+        context: &mut Context<'_>,
+    ) -> Result<PhaseEnd, Stopped> {
+        let training = self.trial.training;
+        let sparse = training.evaluate.is_sparse();
+        let predictors = if sparse { &training.predictors[..] } else { &Predictor::ALL };
         let mut end = PhaseEnd::default();
-        for predictor in Predictor::ALL {
+        if tasks.is_empty() {
+            return Ok(end);
+        }
+        let opened = self.open(tasks.iter().copied());
+        let test = self.test_views(&opened)?;
+        let mut views = test.clone();
+        views.extend(self.trial.material.ood());
+        for &predictor in predictors {
             self.pause(context)?;
-            let mut views = self.test.to_vec();
-            views.extend(self.trial.material.ood());
             let answers = self.answers(predictor, &views, epoch);
-            let scores = answers.iter().zip(self.test);
+            let scores = answers.iter().zip(&test);
             let scores = scores.map(|(answers, view)| metrics::scores(answers, view)).collect();
             end.scores.insert(predictor, scores);
             if let [known @ .., unknown] = &answers[..]
-                && views.len() > self.test.len()
+                && views.len() > test.len()
             {
-                let seen =
-                    if epoch == 0 { known.len() } else { self.seen(self.course.position().phase) };
+                let seen = match epoch {
+                    0 => known.len(),
+                    _ if sparse => known.len(),
+                    _ => self.seen(self.course.position().phase),
+                };
                 let inside: Vec<f64> =
                     known[..seen].iter().flat_map(|answers| answers.confidences()).collect();
                 let area = metrics::auc(&inside, &unknown.confidences());
                 end.ood_auc.insert(predictor, area);
             }
+        }
+        if sparse {
+            end.tasks = tasks;
         }
         Ok(end)
     }

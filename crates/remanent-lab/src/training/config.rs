@@ -2,7 +2,8 @@
 
 use remanent_data::stream::{StreamError, StreamSpec};
 use remanent_network::architecture::Normalisation;
-use remanent_network::learner::{Anchor, Form, Learner, Optimizer, Parameters};
+use remanent_network::fading::Fading;
+use remanent_network::learner::{Anchor, Fisher, Form, Learner, Optimizer, Parameters};
 use remanent_network::network::Weights;
 use remanent_network::parameters::{OutOfRange, ParameterError, within};
 use remanent_network::predictor::Predictor;
@@ -12,7 +13,8 @@ use toml::Table;
 
 use crate::config;
 use crate::options::{self, Options, Words};
-use crate::training::options::{Evaluate, TrainingOptions};
+use crate::training::evaluation::Evaluate;
+use crate::training::options::TrainingOptions;
 use crate::training::presets::Preset;
 use crate::values::ValueError;
 
@@ -69,12 +71,13 @@ pub struct Training {
     pub epochs: Vec<usize>,
     /// Network and learner.
     pub parameters: Parameters,
-    /// Predictors that are asked after every epoch; after every task all four are.
+    /// Predictors that are asked after every epoch; after every task all four are, unless only some tasks
+    /// are measured.
     pub predictors: Vec<Predictor>,
     /// Passes or sampled networks of the predictors that average.
     pub draws: usize,
-    /// Whether anything is measured between the ends of tasks.
-    pub every_epoch: bool,
+    /// When accuracies are measured, and of which tasks.
+    pub evaluate: Evaluate,
     /// Images that no task has, to be told from those of the tasks: a dataset.
     pub ood: Option<String>,
 }
@@ -102,6 +105,13 @@ impl Training {
         }
         let draws = options.draws;
         within("draws", draws as f64, (1..=10_000).contains(&draws), "from 1 to 10000")?;
+        if options.evaluate.is_sparse() && parameters.learner == Learner::Joint {
+            return Err(TrainingError::Other(format!(
+                "evaluate = {} selects tasks by when they were learned, and joint learns all at once; \
+                 choose task or epoch",
+                options.evaluate
+            )));
+        }
         Ok(Self {
             stream: written_out(stream)?,
             train_images: options.train_images,
@@ -111,7 +121,7 @@ impl Training {
             parameters,
             predictors: options.predictor,
             draws,
-            every_epoch: options.evaluate == Evaluate::Epoch,
+            evaluate: options.evaluate,
             // A word, so that one layer of the configuration can take back what another says.
             ood: options.ood.filter(|name| name != "none"),
         })
@@ -152,7 +162,7 @@ impl Training {
             "epochs": self.epochs,
             "predictor": self.predictors,
             "draws": self.draws,
-            "evaluate": if self.every_epoch { "epoch" } else { "task" },
+            "evaluate": self.evaluate.to_string(),
             "ood": self.ood,
         });
         if let (Value::Object(all), Value::Object(own)) = (&mut value, json!(self.parameters)) {
@@ -214,12 +224,17 @@ fn parameters(options: &TrainingOptions) -> Result<Parameters, TrainingError> {
         spread: given.spread.unwrap_or(default.spread),
         batch: given.batch.unwrap_or(default.batch),
         lr: given.lr.unwrap_or(lr),
+        lr_schedule: given.lr_schedule,
         optimizer: given.optimizer.unwrap_or(optimizer),
         adam,
         beta: given.beta_schedule.unwrap_or(default.beta),
         anchor: given.anchor.unwrap_or(default.anchor),
         gamma_step: gamma(given.gamma_step, default.gamma_step),
         gamma_task: gamma(given.gamma_task, default.gamma_task),
+        first_prior: given.first_prior,
+        fading: Fading { lambda: given.lambda, rho: given.rho },
+        reset_fields: given.reset_fields,
+        window: given.window,
         fisher: given.fisher.unwrap_or(default.fisher),
         form,
         meta: given.meta.unwrap_or(default.meta),
@@ -246,12 +261,33 @@ fn meaningless(key: &str, parameters: &Parameters) -> Option<(String, &'static s
         "gamma" if *anchor == Anchor::None => of_anchor("choose the anchor step, task or both"),
         "gamma_step" if !anchor.steps() => of_anchor("choose the anchor step or both"),
         "gamma_task" if !anchor.tasks() => of_anchor("choose the anchor task or both"),
+        "first_prior" | "lambda" | "rho" | "reset_fields" | "window" => fading(key, parameters),
         "fisher" if *learner != Learner::Ewc => of_learner("only ewc has it"),
         "form" | "meta" if *learner != Learner::Metaplasticity => {
             of_learner("only metaplasticity has it")
         }
         "adam" if !uses_adam => Some(("the optimizer sgd".into(), "choose the optimizer adam")),
         _ => None,
+    }
+}
+
+/// The same for the options of an anchor that fades.
+fn fading(key: &str, parameters: &Parameters) -> Option<(String, &'static str)> {
+    let Parameters { learner, anchor, fisher, window, .. } = parameters;
+    match learner {
+        Learner::Vcl if !anchor.tasks() => {
+            Some((format!("the anchor {}", anchor.word()), "choose the anchor task or both"))
+        }
+        Learner::Vcl if window.is_some() && matches!(key, "first_prior" | "reset_fields") => {
+            let cure = "with a window there are no switches, and the first prior is uniform";
+            Some(("an anchor with a window".into(), cure))
+        }
+        Learner::Vcl => None,
+        Learner::Ewc if key == "rho" && *fisher == Fisher::Online => None,
+        Learner::Ewc if key == "rho" => {
+            Some((format!("the Fisher information {}", fisher.word()), "choose the fisher online"))
+        }
+        _ => Some((format!("the learner {}", learner.word()), "only anchors of vcl fade")),
     }
 }
 
@@ -375,6 +411,11 @@ mod tests {
             ("anchor = 'task'\ngamma_step = 1", "choose the anchor step or both"),
             ("preset = 'remanent'\nlearner = 'ste'\ngamma = 1", "gamma is not used by"),
             ("gamma = 1\ngamma_step = 2", "the factor that replaces it"),
+            ("lambda = 0.9", "lambda is not used by the anchor step"),
+            ("learner = 'ste'\nwindow = 100", "only anchors of vcl fade"),
+            ("anchor = 'task'\nwindow = 9\nfirst_prior = 'uniform'", "an anchor with a window"),
+            ("learner = 'ewc'\nrho = 0.5", "choose the fisher online"),
+            ("lr_schedule = 'cosin'", "did you mean 'cosine'?"),
         ] {
             let message = read(&format!("{stream}{text}")).unwrap_err();
             assert!(message.contains(told), "{text}: {message}");
@@ -384,5 +425,23 @@ mod tests {
         assert!(training.check(2).unwrap_err().to_string().contains("width = 0"));
         let training = read(&format!("{stream}epochs = [1, 2, 3]")).unwrap();
         assert!(training.check(2).is_err());
+        for wrong in ["lambda = 1.1", "rho = -0.1", "window = 0"] {
+            let training = read(&format!("{stream}anchor = 'task'\n{wrong}")).unwrap();
+            let name = wrong.split(' ').next().unwrap();
+            assert!(training.check(2).unwrap_err().to_string().contains(name), "{wrong}");
+        }
+    }
+
+    /// Records of programs without these options are found again.
+    #[test]
+    fn values_that_change_nothing_are_not_part_of_the_key() {
+        let text = "stream = 'permuted:digits:2'\nanchor = 'task'\n";
+        let plain = read(text).unwrap().key();
+        let neutral = "lr_schedule = 'constant'\nfirst_prior = 'none'\nlambda = 1.0\nrho = 1.0\n\
+                       reset_fields = false";
+        assert_eq!(read(&format!("{text}{neutral}")).unwrap().key(), plain);
+        for other in ["lambda = 0.9", "rho = 0.9", "lr_schedule = 'cosine'", "window = 7"] {
+            assert_ne!(read(&format!("{text}{other}")).unwrap().key(), plain, "{other}");
+        }
     }
 }

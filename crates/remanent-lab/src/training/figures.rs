@@ -9,7 +9,11 @@ use crate::training::summary::{EpochSummary, Mean, TrainingSummary};
 
 /// One case: everything over time. Several: their accuracies, task by task.
 pub fn figure(cases: &[(&str, &TrainingSummary)], title: Option<&str>) -> Figure {
+    let is_sparse = |(_, summary): &(&str, &TrainingSummary)| {
+        summary.predictors.values().any(|p| !p.accuracies.is_empty())
+    };
     let figure = match cases {
+        cases if cases.iter().any(is_sparse) => long_streams(cases),
         [(_, summary)] => over_time(summary),
         cases => compared(cases),
     };
@@ -120,6 +124,28 @@ pub fn mark_switches(panel: &mut Panel, summary: &TrainingSummary) {
             panel.push(VerticalLine::new(pair[0].epoch as f64 + 0.5));
         }
     }
+}
+
+/// Streams of which only some accuracies were measured: the newest task, and the memory curve.
+fn long_streams(cases: &[(&str, &TrainingSummary)]) -> Figure {
+    let newest = Axis::linear("accuracy at its own end");
+    let mut newest = Panel::new("newest task", Axis::linear("task"), newest);
+    let since = Axis::linear("tasks learned since");
+    let mut memory = Panel::new("memory curve", since, Axis::linear("accuracy"));
+    let mut color = 0;
+    for (label, summary) in cases {
+        for (predictor, p) in &summary.predictors {
+            let name = predictor.name().replace('_', " ");
+            let label = if cases.len() > 1 { format!("{label}, {name}") } else { name };
+            let own = p.entries().filter(|entry| entry.after == entry.task);
+            let rows: Vec<_> = own.map(|e| ((e.task + 1) as f64, e.accuracy)).collect();
+            draw(&mut newest, &rows, &label, color);
+            let rows: Vec<_> = p.memory_curve.iter().map(|m| (m.lag as f64, m.accuracy)).collect();
+            draw(&mut memory, &rows, &label, color);
+            color += 1;
+        }
+    }
+    Figure::grid(vec![newest, memory], 2)
 }
 
 fn compared(cases: &[(&str, &TrainingSummary)]) -> Figure {

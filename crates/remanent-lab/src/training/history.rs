@@ -38,11 +38,23 @@ pub struct EpochRow {
 /// The network after a task, or before the first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseEnd {
-    /// Scores of every task, also of those still to come.
+    /// The tasks that were measured, from 0; none for all tasks, also those still to come.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<usize>,
+    /// Scores of every task that was measured; no predictor if none was.
     pub scores: BTreeMap<Predictor, Vec<Scores>>,
     /// Area under the receiver operating characteristic, for the images of the tasks learned
     /// against images that no task has; none if there are no such images.
     pub ood_auc: BTreeMap<Predictor, f64>,
+}
+
+impl PhaseEnd {
+    /// The tasks that were measured with their scores, in the order of the tasks.
+    pub fn measured(&self, predictor: Predictor) -> impl Iterator<Item = (usize, &Scores)> {
+        let scores = self.scores.get(&predictor).map_or(&[][..], Vec::as_slice);
+        let task = |place: usize| self.tasks.get(place).copied().unwrap_or(place);
+        scores.iter().enumerate().map(move |(place, scores)| (task(place), scores))
+    }
 }
 
 /// What a trial leaves.
@@ -58,6 +70,13 @@ pub struct TrialRecord {
     pub steps: u64,
     /// Instruction set of the machine, on which the last digits depend.
     pub instructions: String,
+}
+
+impl TrialRecord {
+    /// Whether only some tasks were measured.
+    pub fn is_sparse(&self) -> bool {
+        !self.initial.tasks.is_empty()
+    }
 }
 
 /// Signs of all weights, layer by layer, one bit each.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use remanent_data::dataset::{Dataset, DatasetError, View};
 use remanent_data::sources::{self, Cache, SourceError};
-use remanent_data::stream::{Task, TaskStream};
+use remanent_data::stream::{Task, TaskCounts, TaskStream};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
@@ -88,16 +88,27 @@ impl Material {
     /// anything runs.
     pub fn check(&self, training: &Training) -> Result<(), TrainingError> {
         training.check(self.task_count())?;
-        for task in self.tasks(0, 0) {
-            training.train_view(&task)?;
-            training.test_view(&task)?;
+        let mut checked = None;
+        for index in 0..self.task_count() {
+            let counts = self.stream.counts(index);
+            // Tasks of a stream are mostly alike.
+            if checked.replace(counts) != Some(counts) {
+                let task = self.task(index, 0, 0);
+                training.train_view(&task)?;
+                training.test_view(&task)?;
+            }
         }
         Ok(())
     }
 
-    /// The tasks of a trial.
-    pub fn tasks(&self, seed: u64, trial: u32) -> Vec<Task> {
-        self.stream.tasks(seed, trial)
+    /// A task of a trial, from 0. Its permutation is made now.
+    pub fn task(&self, index: usize, seed: u64, trial: u32) -> Task {
+        self.stream.task(index, seed, trial)
+    }
+
+    /// The size of a task, from 0.
+    pub fn counts(&self, index: usize) -> TaskCounts {
+        self.stream.counts(index)
     }
 
     /// Number of tasks.
@@ -112,7 +123,7 @@ impl Material {
 
     /// Outputs of the network: the classes of the task that has most. Tasks share them.
     pub fn classes(&self) -> usize {
-        self.tasks(0, 0).iter().map(|task| task.classes().len()).max().unwrap_or(1)
+        (0..self.task_count()).map(|task| self.counts(task).classes).max().unwrap_or(1)
     }
 
     /// The test images that no task has.
@@ -155,6 +166,12 @@ impl Training {
             Some(count) => view.first(count).map_err(wrong),
             None => Ok(view),
         }
+    }
+
+    /// How many images of a task are trained on.
+    pub fn train_count(&self, counts: TaskCounts) -> usize {
+        let left = counts.train - self.validation.unwrap_or(0).min(counts.train);
+        self.train_images.map_or(left, |count| count.min(left))
     }
 
     /// The images of a task that are tested on: of the test set, or held back from training.

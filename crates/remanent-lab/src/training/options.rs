@@ -1,30 +1,16 @@
 //! The options of a training.
 
 use remanent_network::architecture::{Activation, Normalisation};
-use remanent_network::learner::{Anchor, Fisher, Form, Learner, Optimizer};
+use remanent_network::learner::{Anchor, FirstPrior, Fisher, Form, Learner, Optimizer};
 use remanent_network::predictor::Predictor;
-use remanent_network::schedule::BetaSchedule;
+use remanent_network::schedule::{BetaSchedule, RateSchedule};
 use toml::Value;
 
 use crate::options::{Kind, OptionValue, Word};
+use crate::training::evaluation::Evaluate;
 use crate::training::presets::{PRESETS, Preset};
 use crate::{options, values, words};
 
-/// When accuracies are measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Evaluate {
-    /// After every epoch.
-    Epoch,
-    /// After every task.
-    Task,
-}
-
-words! {
-    Evaluate {
-        "epoch" => Epoch, "after every epoch";
-        "task" => Task, "after every task";
-    }
-}
 words! {
     Learner {
         "vcl" => Vcl, "variational continual learning";
@@ -64,9 +50,23 @@ words! {
     }
 }
 words! {
+    FirstPrior {
+        "none" => None, "no prior";
+        "uniform" => Uniform, "both signs of every weight are equally probable";
+    }
+}
+words! {
+    RateSchedule {
+        "constant" => Constant, "the same in every step";
+        "cosine" => Cosine, "half a cosine from lr to 0 in every task";
+        "linear" => Linear, "a straight line from lr to 0 in every task";
+    }
+}
+words! {
     Fisher {
         "variance" => Variance, "the variance of the weights, as in the paper's appendix";
         "empirical" => Empirical, "from gradients, as in Kirkpatrick et al.";
+        "online" => Online, "from gradients, one centre, old tasks fade by rho";
     }
 }
 words! {
@@ -133,7 +133,8 @@ options! {
         "Tasks" {
             /// A named configuration; all other options override it
             preset: Option<&'static Preset> = None,
-            /// The tasks: permuted:DATASET:T, sequence:A,B, split:DATASET:CLASSES, or a file that lists them
+            /// The tasks: permuted:DATASET:T, sequence:A,B, split:DATASET:CLASSES, rotated:DATASET:T,
+            /// drift:DATASET:PERMUTATIONS:STAGES, or a file that lists them
             stream: Option<String> = None,
             /// Use only the first N training images of each task
             train_images: Option<usize> = None,
@@ -151,6 +152,8 @@ options! {
             batch: Option<usize> = None,
             /// Learning rate [default: 0.01; 3 for metaplasticity as printed]
             lr: Option<f64> = None,
+            /// Learning rate within each task
+            lr_schedule: RateSchedule = RateSchedule::Constant,
             /// Optimiser [default: adam; sgd for metaplasticity as printed]
             optimizer: Option<Optimizer> = None,
             /// b1, b2 and epsilon of Adam [default: 0.9,0.99,1e-8]
@@ -182,6 +185,18 @@ options! {
             gamma_step: Option<f64> = None,
             /// Factor of the pull towards the last task, if it differs from gamma
             gamma_task: Option<f64> = None,
+            /// Prior of vcl in the first task, for an anchor at the last task
+            first_prior: FirstPrior = FirstPrior::None,
+            /// Fading of the anchor of vcl at a switch: factor of the magnetisations, from -1 to 1
+            lambda: f64 = 1.0,
+            /// Fading at a switch: factor of the fields of the anchor of vcl, or of the information of online
+            /// ewc, from 0 to 1
+            rho: f64 = 1.0,
+            /// Also move the fields of vcl to the anchor at a switch
+            reset_fields: bool = false,
+            /// Let the anchor of vcl follow the posterior with a window of N examples; switches are then
+            /// unknown to the learner
+            window: Option<usize> = None,
             /// Information matrix of ewc [default: variance]
             fisher: Option<Fisher> = None,
             /// Form of metaplasticity [default: printed]
@@ -190,11 +205,14 @@ options! {
             meta: Option<Vec<f64>> = None,
         }
         "Measurements" {
-            /// Predictors that are measured after every epoch; all four are measured after every task
+            /// Predictors that are measured after every epoch; all four are measured after every task, unless
+            /// --evaluate selects tasks
             predictor: Vec<Predictor> = vec![Predictor::Stochastic, Predictor::Hard],
             /// Number of passes (mean_field) or networks (sampled)
             draws: usize = 8,
-            /// When to measure accuracies
+            /// When to measure accuracies: epoch, task, or for long streams, at a cost that does not grow,
+            /// last:K (the last K tasks after every task) or curve:L (tasks 0, 1, 2, 3, 4, 5, 10, 20, 50, ...
+            /// up to L steps back); every:N (all tasks so far after every N-th task)
             evaluate: Evaluate = Evaluate::Epoch,
             /// Dataset for the out-of-distribution test: separate its images from those of the tasks by
             /// confidence; 'none' disables the test

@@ -13,7 +13,7 @@ pub struct Preset {
 }
 
 /// All of them.
-pub const PRESETS: [Preset; 7] = [
+pub const PRESETS: [Preset; 8] = [
     Preset {
         name: "paper-permuted",
         about: "the paper's permuted MNIST, as its published script runs it",
@@ -85,6 +85,23 @@ pub const PRESETS: [Preset; 7] = [
             beta_schedule = "1"
             spread = 0.5
             lr = 0.04
+            adam = [0.9, 0.999, 1e-8]
+            output_scale = 20.0
+            learned_scale = true
+        "#,
+    },
+    Preset {
+        name: "stream",
+        about: "long streams: the Bayesian gamma = 1, uniform first prior, cosine rate in every task",
+        text: r#"
+            learner = "vcl"
+            anchor = "task"
+            gamma = 1.0
+            first_prior = "uniform"
+            beta_schedule = "1"
+            spread = 0.5
+            lr = 0.02
+            lr_schedule = "cosine"
             adam = [0.9, 0.999, 1e-8]
             output_scale = 20.0
             learned_scale = true

@@ -159,11 +159,14 @@ impl Report for TrainingReport {
         if detail == Detail::Full {
             return vec![training::accuracy_table(&named)];
         }
-        vec![
+        let tables = vec![
             training::matrix_table(&named, Predictor::Stochastic),
             training::matrix_table(&named, Predictor::Hard),
+            training::memory_table(&named),
             training::summary_table(&named),
-        ]
+        ];
+        // Matrices, or memory curves.
+        tables.into_iter().filter(|table| table.rows().len() > 0).collect()
     }
 
     fn figure(&self) -> Figure {

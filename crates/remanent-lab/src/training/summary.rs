@@ -11,6 +11,10 @@
 //!   before anything was learned;
 //! - plasticity: the mean of the diagonal, each task's accuracy at its own end.
 //!
+//! If only some tasks are measured (`last:5`, `curve:100`), there is no matrix but a list of accuracies;
+//! the average is that of the tasks measured after the last task, the plasticity that of each task at its
+//! own end, and the memory curve the accuracy on the task ℓ steps back, averaged over the stream.
+//!
 //! Each is computed for each trial and then averaged, so that its standard error
 //! is that of independent trials.
 
@@ -47,11 +51,42 @@ impl Mean {
     }
 }
 
+/// An accuracy of a sparse matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    /// The task that was learned, from 0.
+    pub after: usize,
+    /// The task that was tested, from 0.
+    pub task: usize,
+    /// The accuracy.
+    #[serde(flatten)]
+    pub accuracy: Mean,
+}
+
+/// A point of the memory curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MemoryPoint {
+    /// Tasks learned since.
+    pub lag: usize,
+    /// Number of pairs of tasks in the average of a trial.
+    pub pairs: usize,
+    /// The accuracy, averaged over the stream.
+    #[serde(flatten)]
+    pub accuracy: Mean,
+}
+
 /// What one way of asking the network shows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PredictorSummary {
-    /// Accuracies, `[after][task]`.
+    /// Accuracies, `[after][task]`; empty if only some were measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub accuracy_matrix: Vec<Vec<Mean>>,
+    /// Accuracies, if only some were measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accuracies: Vec<Entry>,
+    /// Accuracy by the number of tasks learned since, if only some accuracies were measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub memory_curve: Vec<MemoryPoint>,
     /// Mean of the last row.
     pub average_accuracy: Mean,
     /// How much later tasks changed earlier ones; negative is forgetting. Null for one task.
@@ -69,6 +104,17 @@ pub struct PredictorSummary {
     /// Area under the curve against images of no task, at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ood_auc: Option<Mean>,
+}
+
+impl PredictorSummary {
+    /// All accuracies that were measured, by the task that was learned and then the task that was tested.
+    pub fn entries(&self) -> impl Iterator<Item = Entry> {
+        let row = |(after, row): (usize, &Vec<Mean>)| -> Vec<Entry> {
+            let entry = |(task, &accuracy)| Entry { after, task, accuracy };
+            row.iter().enumerate().map(entry).collect()
+        };
+        self.accuracy_matrix.iter().enumerate().flat_map(row).chain(self.accuracies.iter().copied())
+    }
 }
 
 /// An epoch, summarised over trials.
@@ -116,9 +162,17 @@ const ORIENTATION: &str =
 /// Summarises the trials of a case.
 pub fn summarise(trials: &[TrialRecord]) -> Option<TrainingSummary> {
     let first = trials.first()?;
+    let measured = |predictor: &&Predictor| first.initial.scores.contains_key(predictor);
     let predictors = Predictor::ALL
         .iter()
-        .map(|&predictor| Some((predictor, summarise_predictor(trials, predictor)?)))
+        .filter(|predictor| !first.is_sparse() || measured(predictor))
+        .map(|&predictor| {
+            let summary = match first.is_sparse() {
+                true => summarise_sparse(trials, predictor),
+                false => summarise_predictor(trials, predictor),
+            };
+            Some((predictor, summary?))
+        })
         .collect::<Option<_>>()?;
     let epochs = (0..first.epochs.len())
         .map(|i| summarise_epoch(&trials.iter().map(|t| &t.epochs[i]).collect::<Vec<_>>()))
@@ -152,11 +206,63 @@ fn summarise_predictor(trials: &[TrialRecord], predictor: Predictor) -> Option<P
     let areas = trials.iter().filter_map(|t| t.ends.last()?.ood_auc.get(&predictor).copied());
     Some(PredictorSummary {
         accuracy_matrix: average(&matrices)?,
+        accuracies: Vec::new(),
+        memory_curve: Vec::new(),
         average_accuracy: over(|m| mean(m.last()?.iter().copied()))?,
         backward_transfer: over(backward_transfer),
         forgetting: over(forgetting),
         forward_transfer: Mean::of(forward),
         plasticity: over(plasticity)?,
+        nll: last(|s| s.nll)?,
+        ece: last(|s| s.ece)?,
+        ood_auc: Mean::of(areas),
+    })
+}
+
+/// The same where only some tasks were measured. All trials have measured the same.
+fn summarise_sparse(trials: &[TrialRecord], predictor: Predictor) -> Option<PredictorSummary> {
+    /// Accuracies of a trial: task learned, task tested, accuracy.
+    type Row = (usize, usize, f64);
+    let rows = |trial: &TrialRecord| -> Vec<Row> {
+        let ends = trial.ends.iter().enumerate();
+        ends.flat_map(|(after, end)| {
+            end.measured(predictor).map(move |(task, scores)| (after, task, scores.accuracy))
+        })
+        .collect()
+    };
+    let rows: Vec<Vec<Row>> = trials.iter().map(rows).collect();
+    let first = rows.first()?;
+    let entry = |(i, &(after, task, _)): (usize, &Row)| {
+        let accuracy = Mean::of(rows.iter().filter_map(|rows| Some(rows.get(i)?.2)))?;
+        Some(Entry { after, task, accuracy })
+    };
+    let over = |wanted: &dyn Fn(&Row) -> bool| {
+        let of = |rows: &Vec<Row>| mean(rows.iter().filter(|row| wanted(row)).map(|row| row.2));
+        Mean::of(rows.iter().filter_map(of))
+    };
+    let lags: BTreeMap<usize, usize> = first.iter().fold(BTreeMap::new(), |mut lags, row| {
+        *lags.entry(row.0.saturating_sub(row.1)).or_default() += 1;
+        lags
+    });
+    let point = |(&lag, &pairs): (&usize, &usize)| {
+        Some(MemoryPoint { lag, pairs, accuracy: over(&|row| row.0 == row.1 + lag)? })
+    };
+    let last = |of: fn(&Scores) -> f64| {
+        let mean =
+            |trial: &TrialRecord| mean(trial.ends.last()?.measured(predictor).map(|m| of(m.1)));
+        Mean::of(trials.iter().filter_map(mean))
+    };
+    let end = trials.first()?.ends.len() - 1;
+    let areas = trials.iter().filter_map(|t| t.ends.last()?.ood_auc.get(&predictor).copied());
+    Some(PredictorSummary {
+        accuracy_matrix: Vec::new(),
+        accuracies: first.iter().enumerate().map(entry).collect::<Option<_>>()?,
+        memory_curve: lags.iter().map(point).collect::<Option<_>>()?,
+        average_accuracy: over(&|row| row.0 == end)?,
+        backward_transfer: None,
+        forgetting: None,
+        forward_transfer: None,
+        plasticity: over(&|row| row.0 == row.1)?,
         nll: last(|s| s.nll)?,
         ece: last(|s| s.ece)?,
         ood_auc: Mean::of(areas),
@@ -237,6 +343,41 @@ fn summarise_epoch(rows: &[&EpochRow]) -> Option<EpochSummary> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sparse_stream_is_summarised_by_lags() {
+        let scores = |accuracy: f64| Scores { accuracy, nll: 1.0 - accuracy, ece: 0.1 };
+        let end = |tasks: Vec<usize>, values: &[f64]| PhaseEnd {
+            tasks,
+            scores: BTreeMap::from([(
+                Predictor::Hard,
+                values.iter().map(|&v| scores(v)).collect(),
+            )]),
+            ood_auc: BTreeMap::new(),
+        };
+        let trial = TrialRecord {
+            initial: end(vec![0], &[0.1]),
+            ends: vec![
+                end(vec![0], &[0.9]),
+                end(vec![0, 1], &[0.7, 0.8]),
+                end(vec![1, 2], &[0.5, 0.7]),
+            ],
+            ..Default::default()
+        };
+        let summary = summarise(&[trial]).unwrap();
+        assert_eq!(summary.predictors.len(), 1);
+        let hard = &summary.predictors[&Predictor::Hard];
+        let close = |found: Mean, wanted: f64| assert!((found.mean - wanted).abs() < 1e-12);
+        close(hard.average_accuracy, 0.6);
+        close(hard.plasticity, 0.8);
+        close(hard.nll, 0.4);
+        assert_eq!(hard.accuracies.len(), 5);
+        assert_eq!((hard.accuracies[3].after, hard.accuracies[3].task), (2, 1));
+        let curve: Vec<(usize, usize)> =
+            hard.memory_curve.iter().map(|p| (p.lag, p.pairs)).collect();
+        assert_eq!(curve, [(0, 3), (1, 2)]);
+        close(hard.memory_curve[1].accuracy, 0.6);
+    }
 
     #[test]
     fn transfer_and_forgetting_of_a_worked_example() {

@@ -2,7 +2,7 @@
 
 use remanent_plot::{Cell, Table};
 
-use crate::training::summary::{EpochSummary, Mean, TrainingSummary};
+use crate::training::summary::{Entry, EpochSummary, Mean, TrainingSummary};
 
 /// Trainings with their labels; the label of a single one is empty.
 type Named<'a> = [(&'a str, &'a TrainingSummary)];
@@ -71,7 +71,8 @@ pub fn summary_table(named: &Named<'_>) -> Table {
 pub fn matrix_table(named: &Named<'_>, predictor: remanent_network::predictor::Predictor) -> Table {
     let mut rows = Vec::new();
     for (label, summary) in named {
-        let matrix = &summary.predictors[&predictor].accuracy_matrix;
+        let Some(p) = summary.predictors.get(&predictor) else { continue };
+        let matrix = &p.accuracy_matrix;
         for (after, accuracies) in matrix.iter().enumerate() {
             let mut row = begin(named, label);
             let all = matrix.len() == 1 && accuracies.len() > 1;
@@ -87,22 +88,40 @@ pub fn matrix_table(named: &Named<'_>, predictor: remanent_network::predictor::P
     table(rows)
 }
 
+/// The memory curve, as a terminal shows it: one line for each number of tasks learned since, in percent.
+/// Empty if all accuracies were measured.
+pub fn memory_table(named: &Named<'_>) -> Table {
+    let mut rows = Vec::new();
+    for (label, summary) in named {
+        let lags = summary.predictors.values().next().map_or(&[][..], |p| &p.memory_curve);
+        for (i, point) in lags.iter().enumerate() {
+            let mut row = begin(named, label);
+            put(&mut row, "tasks since", point.lag as i64);
+            for (predictor, p) in &summary.predictors {
+                let percent =
+                    p.memory_curve.get(i).map(|m| (1e4 * m.accuracy.mean).round() / 100.0);
+                put(&mut row, format!("{} %", predictor.name()), percent);
+            }
+            put(&mut row, "pairs", point.pairs as i64);
+            rows.push(row);
+        }
+    }
+    table(rows)
+}
+
 /// One line for each predictor, task that was learned and task that was tested, from 1.
 pub fn accuracy_table(named: &Named<'_>) -> Table {
     let mut rows = Vec::new();
     for (label, summary) in named {
         for (predictor, p) in &summary.predictors {
-            let matrix = &p.accuracy_matrix;
-            for (after, accuracies) in matrix.iter().enumerate() {
-                for (task, accuracy) in accuracies.iter().enumerate() {
-                    let mut row = begin(named, label);
-                    put(&mut row, "predictor", predictor.name());
-                    put(&mut row, "after", (after + 1) as i64);
-                    put(&mut row, "task", (task + 1) as i64);
-                    put_mean(&mut row, "accuracy", Some(accuracy));
-                    put(&mut row, "n", accuracy.n as i64);
-                    rows.push(row);
-                }
+            for Entry { after, task, accuracy } in p.entries() {
+                let mut row = begin(named, label);
+                put(&mut row, "predictor", predictor.name());
+                put(&mut row, "after", (after + 1) as i64);
+                put(&mut row, "task", (task + 1) as i64);
+                put_mean(&mut row, "accuracy", Some(&accuracy));
+                put(&mut row, "n", accuracy.n as i64);
+                rows.push(row);
             }
         }
     }
