@@ -22,6 +22,7 @@ pub mod two_tasks;
 pub mod uncertainty;
 
 mod learning;
+mod one_step;
 mod solutions;
 mod ways;
 mod words;

@@ -158,6 +158,13 @@ pub struct BrokenChain {
     pub tasks: Vec<BrokenTaskRow>,
 }
 
+impl BrokenChain {
+    /// The value of a scanned parameter.
+    pub fn scanned(&self, name: &str) -> Option<f64> {
+        self.at.iter().find(|(other, _)| other == name).map(|(_, value)| *value)
+    }
+}
+
 /// Where a broken branch changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Landmark {
@@ -187,6 +194,19 @@ pub struct BrokenCurve {
     pub rows: Vec<BrokenRow>,
     /// `onset`, `fold`, `crossing` (poor and good) and the zeros of the stabilities.
     pub landmarks: Vec<Landmark>,
+}
+
+impl BrokenCurve {
+    /// The landmarks of this name.
+    pub fn landmarks(&self, name: &str) -> impl Iterator<Item = &BrokenRow> {
+        self.landmarks.iter().filter(move |landmark| landmark.name == name).map(|l| &l.row)
+    }
+
+    /// The poor and the good solution where they exchange stability.
+    pub fn crossing(&self) -> Option<[&BrokenRow; 2]> {
+        let mut both = self.landmarks("crossing");
+        Some([both.next()?, both.next()?])
+    }
 }
 
 /// The phase diagram with one step, and the symmetric one for comparison.
@@ -228,6 +248,28 @@ pub enum BrokenAnswer {
     PhaseDiagram(Box<BrokenPhases>),
     /// The complexity.
     Complexity(Complexity),
+}
+
+impl BrokenAnswer {
+    /// The rows of `ask = "single"` and `"constrained"`.
+    pub fn as_single(&self) -> Option<&[BrokenRow]> {
+        if let Self::Single(rows) = self { Some(rows) } else { None }
+    }
+
+    /// The chains of `ask = "chain"`.
+    pub fn as_chain(&self) -> Option<&[BrokenChain]> {
+        if let Self::Chain(chains) = self { Some(chains) } else { None }
+    }
+
+    /// The curves of `ask = "branches"`.
+    pub fn as_branches(&self) -> Option<&BrokenBranches> {
+        if let Self::Branches(branches) = self { Some(branches) } else { None }
+    }
+
+    /// The diagram of `ask = "phase-diagram"`.
+    pub fn as_phase_diagram(&self) -> Option<&BrokenPhases> {
+        if let Self::PhaseDiagram(phases) = self { Some(phases) } else { None }
+    }
 }
 
 impl BrokenAsk {

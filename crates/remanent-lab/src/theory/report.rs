@@ -11,6 +11,8 @@ mod single;
 mod tables;
 mod tune;
 
+pub use self::broken_phases::broken_phase_panel;
+
 use remanent_perceptron::randomness::Trial;
 use remanent_plot::{Figure, Table};
 use serde_json::{Value, json};

@@ -1,0 +1,84 @@
+//! Solutions with one step of replica-symmetry breaking (1RSB), beside the replica-symmetric ones (RS).
+
+use remanent_lab::theory::{BrokenBranches, BrokenCurve, BrokenRow, known};
+use remanent_plot::{Color, Curve, Dash, Panel};
+use remanent_theory::curve::Branch;
+use remanent_theory::parameters::Choice;
+use remanent_theory::rsb::{BrokenTask, TOLERANCE};
+use remanent_theory::single::SingleTask;
+
+use crate::results::Results;
+
+/// The answer to a question of `branches` with `rsb`.
+pub fn curves(results: &Results, question: usize) -> Option<&BrokenBranches> {
+    results.theory.get(question)?.as_broken()?.as_branches()
+}
+
+/// By how much ε falls where the broken poor and the good solution exchange stability; 0 if they never
+/// do, none if there is no error on one side.
+pub fn jump(curve: &BrokenCurve) -> Option<f64> {
+    match curve.crossing() {
+        Some([poor, good]) => Some(known(poor.solution.eps)? - known(good.solution.eps)?),
+        None => Some(0.0),
+    }
+}
+
+/// ε of the stable state at each α with at most one step; none if there is no solution.
+pub fn stable_errors(beta: f64, alphas: impl IntoIterator<Item = f64>) -> Vec<Option<f64>> {
+    let task = SingleTask::new(beta).ok().map(BrokenTask::new);
+    let error = |alpha: f64| {
+        let found = task.as_ref()?.as_needed(alpha, Choice::Stable, TOLERANCE, 1).ok()?;
+        Some(found.solution.eps).filter(|eps| found.solution.is_converged() && eps.is_finite())
+    };
+    alphas.into_iter().map(error).collect()
+}
+
+/// Draws a quantity along the broken poor branch: a line up to where it exchanges stability with the good
+/// one, a thin broken one from there to its end and back.
+pub fn draw(
+    panel: &mut Panel,
+    curve: &BrokenCurve,
+    of: impl Fn(&BrokenRow) -> f64,
+    label: Option<&str>,
+    color: Color,
+    dash: Dash,
+) {
+    let crossing = curve.crossing().map(|[poor, _]| poor);
+    let is_stable = |row: &BrokenRow| {
+        row.solution.branch == Branch::Poor
+            && crossing.is_none_or(|at| row.solution.alpha < at.solution.alpha)
+    };
+    let begins = curve.landmarks("condensation").next().or_else(|| curve.landmarks("onset").next());
+    let before = curve.rows.iter().filter(|row| is_stable(row));
+    let stable: Vec<&BrokenRow> = begins.into_iter().chain(before).chain(crossing).collect();
+    let after = curve.rows.iter().filter(|row| !is_stable(row));
+    let other: Vec<&BrokenRow> = crossing.into_iter().chain(after).collect();
+    let line = |rows: &[&BrokenRow]| {
+        let (x, y) = rows.iter().map(|row| (row.solution.alpha, of(row))).unzip();
+        Curve::new(x, y).color(color)
+    };
+    let drawn = line(&stable).dash(dash);
+    panel.push(match label {
+        Some(label) => drawn.label(label),
+        None => drawn,
+    });
+    panel.push(line(&other).dash(Dash::Dashed).width(1.0));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_step_lowers_the_error_where_symmetry_is_broken_and_only_there() {
+        let alphas = [0.5, 1.4, 1.6];
+        let one_step = stable_errors(20.0, alphas);
+        let symmetric = alphas.map(|alpha| super::super::solutions::stable_error(20.0, alpha));
+        let near = |i: usize| (one_step[i].unwrap() - symmetric[i].unwrap()).abs() < 1e-8;
+        assert!(near(0) && !near(1) && !near(2));
+        assert!((one_step[1].unwrap() - 0.19195).abs() < 1e-5);
+        // Beyond the crossing with one step the good solution is the stable one.
+        assert!(one_step[2].unwrap() < 0.03 && symmetric[2].unwrap() > 0.2);
+        assert_eq!(stable_errors(-1.0, [1.0]), [None]);
+    }
+}
