@@ -163,6 +163,11 @@ impl BrokenChain {
     pub fn scanned(&self, name: &str) -> Option<f64> {
         self.at.iter().find(|(other, _)| other == name).map(|(_, value)| *value)
     }
+
+    /// The solutions of its tasks.
+    pub fn rows(&self) -> impl Iterator<Item = &BrokenRow> {
+        self.tasks.iter().map(|task| &task.row)
+    }
 }
 
 /// Where a broken branch changes.

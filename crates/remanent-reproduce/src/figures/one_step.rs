@@ -1,11 +1,13 @@
 //! Solutions with one step of replica-symmetry breaking (1RSB), beside the replica-symmetric ones (RS).
 
-use remanent_lab::theory::{BrokenBranches, BrokenCurve, BrokenRow, known};
+use remanent_lab::theory::{BrokenBranches, BrokenChain, BrokenCurve, BrokenRow, known};
 use remanent_plot::{Color, Curve, Dash, Panel};
 use remanent_theory::curve::Branch;
 use remanent_theory::parameters::Choice;
 use remanent_theory::rsb::{BrokenTask, TOLERANCE};
 use remanent_theory::single::SingleTask;
+
+use serde::{Deserialize, Serialize};
 
 use crate::results::Results;
 
@@ -33,8 +35,87 @@ pub fn stable_errors(beta: f64, alphas: impl IntoIterator<Item = f64>) -> Vec<Op
     alphas.into_iter().map(error).collect()
 }
 
-/// Draws a quantity along the broken poor branch: a line up to where it exchanges stability with the good
-/// one, a thin broken one from there to its end and back.
+/// What one step of replica-symmetry breaking does in the tasks of one or more chains.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Breaking {
+    /// All tasks of all chains.
+    tasks: usize,
+    /// Those that take a step.
+    broken: usize,
+    /// The smallest stability of those that take none.
+    smallest: Option<f64>,
+}
+
+impl Breaking {
+    /// Reads the answer to a question of `chain` with `rsb`; none if it was not asked.
+    pub fn of(results: &Results, question: usize) -> Option<Self> {
+        let chains = results.theory.get(question)?.as_broken()?.as_chain()?;
+        let rows = || chains.iter().flat_map(BrokenChain::rows);
+        let smallest = rows().filter(|row| row.rsb == 0).filter_map(|row| row.lambda_0);
+        Some(Self {
+            tasks: rows().count(),
+            broken: rows().filter(|row| row.rsb > 0).count(),
+            smallest: smallest.reduce(f64::min),
+        })
+    }
+
+    /// What it says of the numbers of a figure, which are replica-symmetric.
+    pub fn note(&self) -> String {
+        let Self { tasks, broken, smallest } = self;
+        let smallest = smallest.map_or(String::new(), |value| {
+            format!(": the smallest replicon of a task that takes none is {value:.3}")
+        });
+        match broken {
+            0 => format!(
+                "One step of replica-symmetry breaking changes nothing here. None of the {tasks} tasks of the free chains takes \
+                 a step{smallest}."
+            ),
+            _ => format!(
+                "{broken} of the {tasks} tasks of the free chains take a step of replica-symmetry breaking{smallest}."
+            ),
+        }
+    }
+}
+
+/// The rows of the broken poor branch that are stable, from its onset to where it exchanges stability with
+/// the good branch, and the others, from there to its end and back.
+fn parts(curve: &BrokenCurve) -> [Vec<&BrokenRow>; 2] {
+    let crossing = curve.crossing().map(|[poor, _]| poor);
+    let is_stable = |row: &BrokenRow| {
+        row.solution.branch == Branch::Poor
+            && crossing.is_none_or(|at| row.solution.alpha < at.solution.alpha)
+    };
+    let begins = curve.landmarks("condensation").next().or_else(|| curve.landmarks("onset").next());
+    let before = curve.rows.iter().filter(|row| is_stable(row));
+    let after = curve.rows.iter().filter(|row| !is_stable(row));
+    [
+        begins.into_iter().chain(before).chain(crossing).collect(),
+        crossing.into_iter().chain(after).collect(),
+    ]
+}
+
+fn line(rows: &[&BrokenRow], of: impl Fn(&BrokenRow) -> f64) -> Curve {
+    let (x, y) = rows.iter().map(|row| (row.solution.alpha, of(row))).unzip();
+    Curve::new(x, y)
+}
+
+/// Draws a quantity along the broken poor branch where it is stable.
+pub fn draw_stable(
+    panel: &mut Panel,
+    curve: &BrokenCurve,
+    of: impl Fn(&BrokenRow) -> f64,
+    label: Option<&str>,
+    color: Color,
+    dash: Dash,
+) {
+    let drawn = line(&parts(curve)[0], of).color(color).dash(dash);
+    panel.push(match label {
+        Some(label) => drawn.label(label),
+        None => drawn,
+    });
+}
+
+/// The same, with a thin broken line from there to its end and back.
 pub fn draw(
     panel: &mut Panel,
     curve: &BrokenCurve,
@@ -43,26 +124,8 @@ pub fn draw(
     color: Color,
     dash: Dash,
 ) {
-    let crossing = curve.crossing().map(|[poor, _]| poor);
-    let is_stable = |row: &BrokenRow| {
-        row.solution.branch == Branch::Poor
-            && crossing.is_none_or(|at| row.solution.alpha < at.solution.alpha)
-    };
-    let begins = curve.landmarks("condensation").next().or_else(|| curve.landmarks("onset").next());
-    let before = curve.rows.iter().filter(|row| is_stable(row));
-    let stable: Vec<&BrokenRow> = begins.into_iter().chain(before).chain(crossing).collect();
-    let after = curve.rows.iter().filter(|row| !is_stable(row));
-    let other: Vec<&BrokenRow> = crossing.into_iter().chain(after).collect();
-    let line = |rows: &[&BrokenRow]| {
-        let (x, y) = rows.iter().map(|row| (row.solution.alpha, of(row))).unzip();
-        Curve::new(x, y).color(color)
-    };
-    let drawn = line(&stable).dash(dash);
-    panel.push(match label {
-        Some(label) => drawn.label(label),
-        None => drawn,
-    });
-    panel.push(line(&other).dash(Dash::Dashed).width(1.0));
+    draw_stable(panel, curve, &of, label, color, dash);
+    panel.push(line(&parts(curve)[1], &of).color(color).dash(Dash::Dashed).width(1.0));
 }
 
 #[cfg(test)]
@@ -80,5 +143,13 @@ mod tests {
         // Beyond the crossing with one step the good solution is the stable one.
         assert!(one_step[2].unwrap() < 0.03 && symmetric[2].unwrap() > 0.2);
         assert_eq!(stable_errors(-1.0, [1.0]), [None]);
+    }
+
+    #[test]
+    fn a_note_says_whether_any_task_is_broken() {
+        let whole = Breaking { tasks: 4, broken: 0, smallest: Some(0.25) };
+        assert!(whole.note().contains("changes nothing") && whole.note().contains("0.250"));
+        let broken = Breaking { tasks: 4, broken: 3, smallest: None };
+        assert!(broken.note().starts_with("3 of the 4 tasks") && broken.note().ends_with("breaking."));
     }
 }
