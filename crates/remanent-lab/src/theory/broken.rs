@@ -419,7 +419,7 @@ fn solve(
         |choice| task.as_needed(alpha, choice, TOLERANCE, rsb.steps().unwrap_or(MOST_STEPS));
     let row = |solution: &RsbSolution, branch: Branch| {
         let mut row = BrokenRow::new(solution);
-        if !solution.is_converged() {
+        if !solution.is_found() {
             row.solution.branch = branch;
         }
         row
@@ -442,7 +442,7 @@ fn solve(
             let mut all = if steps > 0 { task.solve(alpha, steps)? } else { vec![] };
             let symmetric = task.solve(alpha, 0)?;
             all.extend(symmetric.into_iter().filter(|s| s.is_saddle || s.is_stable(TOLERANCE)));
-            all.retain(RsbSolution::is_converged);
+            all.retain(RsbSolution::is_found);
             all.iter().map(BrokenRow::new).collect()
         }
     })

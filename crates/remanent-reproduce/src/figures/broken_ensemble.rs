@@ -90,7 +90,7 @@ impl Quantity {
             Self::Q => solution.mean_q(),
             Self::R => solution.r,
         };
-        Some(value).filter(|value| solution.is_converged() && value.is_finite())
+        Some(value).filter(|value| solution.is_found() && value.is_finite())
     }
 }
 

@@ -30,7 +30,7 @@ pub fn stable_errors(beta: f64, alphas: impl IntoIterator<Item = f64>) -> Vec<Op
     let task = SingleTask::new(beta).ok().map(BrokenTask::new);
     let error = |alpha: f64| {
         let found = task.as_ref()?.as_needed(alpha, Choice::Stable, TOLERANCE, 1).ok()?;
-        Some(found.solution.eps).filter(|eps| found.solution.is_converged() && eps.is_finite())
+        Some(found.solution.eps).filter(|eps| found.solution.is_found() && eps.is_finite())
     };
     alphas.into_iter().map(error).collect()
 }

@@ -28,6 +28,7 @@ use remanent_math::scalar;
 use serde::{Deserialize, Serialize};
 
 use super::equations::stabilities;
+use super::onset::Lowest;
 use super::solve::{Hold, solve};
 use super::state::{State, alpha_index, gap_index, x_index};
 use super::task::BrokenTask;
@@ -245,24 +246,8 @@ fn first_breaking(prior: Prior, below: f64, above: f64) -> Option<PhasePoint> {
     let smallest = |beta: f64| {
         let single = first_task(beta, prior)?;
         let curve = single.curve(3.0)?;
-        let points = &curve.strands().first()?.points;
-        let task = single.task();
-        let value = |y: &[f64; 4]| {
-            let c = crate::task::from_coordinates(&[y[0], y[1], y[2]]);
-            let turn = task.iterate(&c, single.resolution());
-            turn.map_or(f64::INFINITY, |t| {
-                1.0 - y[3].exp() * t.energy.curvature2 * t.site.variance2
-            })
-        };
-        let i = (1..points.len().saturating_sub(1))
-            .min_by(|&i, &j| value(&points[i].y).total_cmp(&value(&points[j].y)))?;
-        let at = |x: f64| {
-            let (from, x) = if x < 0.0 { (i - 1, 1.0 + x) } else { (i, x) };
-            curve.between(&points[from], &points[from + 1], x)
-        };
-        let (x, replicon) =
-            scalar::minimum(|x| at(x).map_or(f64::INFINITY, |p| value(&p.y)), -1.0, 1.0, 1e-5);
-        Some((replicon, at(x)?.y[3].exp()))
+        let lowest = Lowest::of(&curve, single.resolution())?;
+        Some((lowest.value, lowest.alpha()?))
     };
     let replicon = |beta: f64| smallest(beta).map_or(f64::NAN, |(replicon, _)| replicon);
     let beta = scalar::root(replicon, below, above, 1e-8)?;
