@@ -93,6 +93,12 @@ pub struct BrokenRow {
     pub is_stable: bool,
 }
 
+impl AsRef<Solution> for BrokenRow {
+    fn as_ref(&self) -> &Solution {
+        &self.solution
+    }
+}
+
 impl BrokenRow {
     fn new(s: &RsbSolution) -> Self {
         let number = |value: f64| Some(value).filter(|value| value.is_finite());

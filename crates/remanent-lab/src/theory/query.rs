@@ -25,6 +25,9 @@ use crate::values::{self, ValueError};
 /// Raised whenever the same question gets another answer than before, so that records of an
 /// earlier program are not taken for those of this one.
 const REVISION: u32 = 3;
+/// The same for questions with broken replica symmetry: 4, folds are located to fourth order, and landmarks at small gaps
+/// are found.
+const BROKEN_REVISION: u32 = 4;
 /// The same for studies by Monte Carlo.
 const MONTE_CARLO_REVISION: u32 = 2;
 
@@ -156,6 +159,7 @@ impl Query {
         };
         let revision = match self.0 {
             Ask::MonteCarlo(_) => MONTE_CARLO_REVISION,
+            Ask::Broken(_) => BROKEN_REVISION,
             _ => REVISION,
         };
         value["revision"] = revision.into();

@@ -155,7 +155,8 @@ impl Report for TheoryReport {
             }
             (_, Answer::Constrained(rows)) => constrained::figure(rows),
             (Ask::Chain { parameters, axes }, Answer::Chain(points)) => {
-                chain::figure(points, axes, parameters.alpha.len())
+                let drawn: Vec<chain::Drawn> = points.iter().map(chain::Drawn::from).collect();
+                chain::figure(&drawn, axes, parameters.alpha.len())
             }
             (Ask::Branches { beta, .. }, Answer::Branches(found)) => branches::figure(found, *beta),
             (_, Answer::PhaseDiagram(diagram)) => phase_diagram::figure(diagram),

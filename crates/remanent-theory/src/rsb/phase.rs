@@ -32,6 +32,7 @@ use super::onset::Lowest;
 use super::solve::{Hold, solve};
 use super::state::{State, alpha_index, gap_index, x_index};
 use super::task::BrokenTask;
+use super::trace::SMALLER;
 use crate::branches::{folds, replicon_zeros};
 use crate::curve::Branch;
 use crate::parameters::{DomainError, Prior};
@@ -139,8 +140,8 @@ impl BrokenTask<'_> {
             let good = folds(curve, resolution).into_iter().find(|f| f.ends == Branch::Good);
             (replicon_zeros(curve, resolution), good.map(|f| f.alpha))
         });
-        let closing = zeros.get(1).filter(|_| opening.is_some());
-        let onset = opening.map(|o| o.alpha);
+        let onset = self.onset_root().map(|root| root.x[3].exp());
+        let closing = zeros.get(1).filter(|_| onset.is_some());
         // Where it begins with one step already, the onset is discontinuous.
         let condensation = self.beginning();
         let dynamical = match &condensation {
@@ -190,6 +191,10 @@ pub(super) struct Opening {
 
 impl BrokenTask<'_> {
     pub(super) fn opening(&self) -> Option<Opening> {
+        SMALLER.iter().find_map(|part| self.opening_at(part * OPENING))
+    }
+
+    fn opening_at(&self, first: f64) -> Option<Opening> {
         let system = self.system();
         let onset = self.onset_root()?.x;
         let mut y = [0.0; 6];
@@ -202,10 +207,10 @@ impl BrokenTask<'_> {
             (root.outcome == Outcome::Converged).then_some(y)
         };
         // From a larger gap, where x is easily found.
-        let state = State::from_coordinates(&solve_at(10.0 * OPENING)?);
+        let state = State::from_coordinates(&solve_at(10.0 * first)?);
         let stability = stabilities(&state, &system.turn(&state, false)?);
         let mut x_at = |gap: f64| solve_at(gap).map(|y| y[x_index(1, 1)].exp());
-        let (twice, once) = (x_at(2.0 * OPENING)?, x_at(OPENING)?);
+        let (twice, once) = (x_at(2.0 * first)?, x_at(first)?);
         Some(Opening {
             alpha: onset[3].exp(),
             x: 2.0 * once - twice,

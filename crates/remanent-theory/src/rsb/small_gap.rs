@@ -28,6 +28,8 @@ use crate::parameters::Choice;
 
 /// The smallest gap, relative to q_0_hat, that is solved for.
 const SMALLEST: f64 = 3e-5;
+/// The longest step in the logarithm of the gap.
+const LONGEST: f64 = 1.2;
 /// The gap around which a fold is first looked for.
 const FIRST: f64 = 2e-3;
 
@@ -41,12 +43,23 @@ struct SmallGaps<'a, 'b> {
 }
 
 impl SmallGaps<'_, '_> {
+    /// The solution at a gap, in steps: x is hardly determined at a small one.
     fn at(&self, ratio: f64) -> Option<Root<6>> {
-        let mut start = self.near.x;
-        start[gap_index(1)] = self.ln_variance + ratio.ln();
-        let hold = Hold::LnGap(1, start[gap_index(1)]);
-        let root = solve(&self.task.system(), hold, start, None);
-        (root.outcome == Outcome::Converged).then_some(root)
+        let (system, target) = (self.task.system(), self.ln_variance + ratio.ln());
+        let mut root = self.near;
+        loop {
+            let from = root.x[gap_index(1)];
+            let ln_gap = target.clamp(from - LONGEST, from + LONGEST);
+            let mut start = root.x;
+            start[gap_index(1)] = ln_gap;
+            root = solve(&system, Hold::LnGap(1, ln_gap), start, None);
+            if root.outcome != Outcome::Converged {
+                return None;
+            }
+            if ln_gap == target {
+                return Some(root);
+            }
+        }
     }
 
     fn ln_alpha(&self, ratio: f64) -> Option<f64> {
@@ -157,7 +170,7 @@ impl<'a> BrokenTask<'a> {
         for _ in 0..20 {
             let root = (ratio > SMALLEST).then(|| gaps.at(ratio))??;
             let x = root.x[index].exp();
-            if (x - 1.0).abs() < 1e-9 {
+            if (x - 1.0).abs() < 1e-7 {
                 return Some(gaps.report(&root));
             }
             ratio *= (at_onset - 1.0) / (at_onset - x);
