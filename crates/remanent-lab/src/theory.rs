@@ -53,5 +53,5 @@ pub use options::{
     Question, Rsb, SingleOptions, TasksOptions, TuneOptions, Wanted,
 };
 pub use query::{Query, QueryError};
-pub use report::TheoryReport;
+pub use report::{TheoryReport, broken_phase_panel};
 pub use stream::StreamPoint;

@@ -2,6 +2,7 @@
 
 pub mod binary;
 pub mod bound;
+pub mod broken_ensemble;
 pub mod chain_of_tasks;
 pub mod convergence_time;
 pub mod data_of_task_two;
@@ -22,6 +23,7 @@ pub mod two_tasks;
 pub mod uncertainty;
 
 mod learning;
+mod one_step;
 mod solutions;
 mod ways;
 mod words;

@@ -46,7 +46,7 @@
 //!
 //! - `level` goes from one level to the next, `energy` and `site` are the two sides,
 //!   `equations` closes them, `solve` is Newton's method in the coordinates of `state`;
-//! - `onset` and `trace` follow the curves, `fold` and `roots` find solutions on them,
+//! - `onset` and `trace` follow the curves, `fold`, `small_gap` and `roots` find solutions on them,
 //!   `task` is what a user holds, `report` what is said of a solution, `auto` how
 //!   many steps it needs;
 //! - `landmarks`, `clusters` and `phase` are the lines of the phase diagram and the
@@ -66,6 +66,7 @@ mod phase;
 mod report;
 mod roots;
 mod site;
+mod small_gap;
 mod solve;
 mod state;
 mod task;

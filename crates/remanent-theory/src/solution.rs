@@ -116,6 +116,12 @@ pub fn generalisation_error(ln_one_minus_p: f64) -> (f64, f64) {
     (eps, eps.ln())
 }
 
+impl AsRef<Self> for Solution {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
 impl Solution {
     /// The row that says that there is none.
     pub fn none(alpha: f64, beta: f64, branch: Branch, termination: Termination) -> Self {

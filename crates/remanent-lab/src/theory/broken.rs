@@ -93,6 +93,12 @@ pub struct BrokenRow {
     pub is_stable: bool,
 }
 
+impl AsRef<Solution> for BrokenRow {
+    fn as_ref(&self) -> &Solution {
+        &self.solution
+    }
+}
+
 impl BrokenRow {
     fn new(s: &RsbSolution) -> Self {
         let number = |value: f64| Some(value).filter(|value| value.is_finite());
@@ -158,6 +164,18 @@ pub struct BrokenChain {
     pub tasks: Vec<BrokenTaskRow>,
 }
 
+impl BrokenChain {
+    /// The value of a scanned parameter.
+    pub fn scanned(&self, name: &str) -> Option<f64> {
+        self.at.iter().find(|(other, _)| other == name).map(|(_, value)| *value)
+    }
+
+    /// The solutions of its tasks.
+    pub fn rows(&self) -> impl Iterator<Item = &BrokenRow> {
+        self.tasks.iter().map(|task| &task.row)
+    }
+}
+
 /// Where a broken branch changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Landmark {
@@ -187,6 +205,19 @@ pub struct BrokenCurve {
     pub rows: Vec<BrokenRow>,
     /// `onset`, `fold`, `crossing` (poor and good) and the zeros of the stabilities.
     pub landmarks: Vec<Landmark>,
+}
+
+impl BrokenCurve {
+    /// The landmarks of this name.
+    pub fn landmarks(&self, name: &str) -> impl Iterator<Item = &BrokenRow> {
+        self.landmarks.iter().filter(move |landmark| landmark.name == name).map(|l| &l.row)
+    }
+
+    /// The poor and the good solution where they exchange stability.
+    pub fn crossing(&self) -> Option<[&BrokenRow; 2]> {
+        let mut both = self.landmarks("crossing");
+        Some([both.next()?, both.next()?])
+    }
 }
 
 /// The phase diagram with one step, and the symmetric one for comparison.
@@ -228,6 +259,28 @@ pub enum BrokenAnswer {
     PhaseDiagram(Box<BrokenPhases>),
     /// The complexity.
     Complexity(Complexity),
+}
+
+impl BrokenAnswer {
+    /// The rows of `ask = "single"` and `"constrained"`.
+    pub fn as_single(&self) -> Option<&[BrokenRow]> {
+        if let Self::Single(rows) = self { Some(rows) } else { None }
+    }
+
+    /// The chains of `ask = "chain"`.
+    pub fn as_chain(&self) -> Option<&[BrokenChain]> {
+        if let Self::Chain(chains) = self { Some(chains) } else { None }
+    }
+
+    /// The curves of `ask = "branches"`.
+    pub fn as_branches(&self) -> Option<&BrokenBranches> {
+        if let Self::Branches(branches) = self { Some(branches) } else { None }
+    }
+
+    /// The diagram of `ask = "phase-diagram"`.
+    pub fn as_phase_diagram(&self) -> Option<&BrokenPhases> {
+        if let Self::PhaseDiagram(phases) = self { Some(phases) } else { None }
+    }
 }
 
 impl BrokenAsk {
@@ -372,7 +425,7 @@ fn solve(
         |choice| task.as_needed(alpha, choice, TOLERANCE, rsb.steps().unwrap_or(MOST_STEPS));
     let row = |solution: &RsbSolution, branch: Branch| {
         let mut row = BrokenRow::new(solution);
-        if !solution.is_converged() {
+        if !solution.is_found() {
             row.solution.branch = branch;
         }
         row
@@ -395,7 +448,7 @@ fn solve(
             let mut all = if steps > 0 { task.solve(alpha, steps)? } else { vec![] };
             let symmetric = task.solve(alpha, 0)?;
             all.extend(symmetric.into_iter().filter(|s| s.is_saddle || s.is_stable(TOLERANCE)));
-            all.retain(RsbSolution::is_converged);
+            all.retain(RsbSolution::is_found);
             all.iter().map(BrokenRow::new).collect()
         }
     })

@@ -30,6 +30,9 @@ use crate::values::{self, ValueError};
 const REVISION: u32 = 3;
 /// The same for `tune`.
 const TUNE_REVISION: u32 = 4;
+/// The same for questions with broken replica symmetry: 4, folds are located to fourth order, and landmarks at small gaps
+/// are found.
+const BROKEN_REVISION: u32 = 4;
 /// The same for studies by Monte Carlo.
 const MONTE_CARLO_REVISION: u32 = 2;
 
@@ -173,6 +176,7 @@ impl Query {
         let revision = match self.0 {
             Ask::MonteCarlo(_) => MONTE_CARLO_REVISION,
             Ask::Tune { .. } => TUNE_REVISION,
+            Ask::Broken(_) => BROKEN_REVISION,
             _ => REVISION,
         };
         value["revision"] = revision.into();

@@ -12,6 +12,8 @@ mod stream;
 mod tables;
 mod tune;
 
+pub use self::broken_phases::broken_phase_panel;
+
 use remanent_perceptron::randomness::Trial;
 use remanent_plot::{Figure, Table};
 use serde_json::{Value, json};
@@ -160,7 +162,8 @@ impl Report for TheoryReport {
             }
             (_, Answer::Constrained(rows)) => constrained::figure(rows),
             (Ask::Chain { parameters, axes }, Answer::Chain(points)) => {
-                chain::figure(points, axes, parameters.alpha.len())
+                let drawn: Vec<chain::Drawn> = points.iter().map(chain::Drawn::from).collect();
+                chain::figure(&drawn, axes, parameters.alpha.len())
             }
             (Ask::Branches { beta, .. }, Answer::Branches(found)) => branches::figure(found, *beta),
             (_, Answer::PhaseDiagram(diagram)) => phase_diagram::figure(diagram),

@@ -4,6 +4,7 @@ use remanent_lab::simulation::{Against, Comparison, Learner};
 use remanent_plot::{Axis, Color, Curve, Figure, Marker, Panel, Points, Table};
 use serde::{Deserialize, Serialize};
 
+use super::one_step::Breaking;
 use super::words::error;
 use crate::results::{Drawing, Judgement, Results, Simulated};
 use crate::study::Study;
@@ -18,6 +19,9 @@ pub struct ChainOfTasks;
 pub struct Measured {
     tasks: usize,
     learners: Vec<Remembered>,
+    /// What one step of replica-symmetry breaking does in the free chain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    breaking: Option<Breaking>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -118,6 +122,7 @@ impl Study for ChainOfTasks {
         Some(Measured {
             tasks: sides.first()?.case.summary.ends.len(),
             learners: sides.iter().map(remembered).collect(),
+            breaking: Breaking::of(results, 0),
         })
     }
 
@@ -151,7 +156,10 @@ impl Study for ChainOfTasks {
             notes: vec![
                 "Lines: theory. The lines of SGD are the theory with q_d held at the q_⋆ that it has at the end of each task.".into(),
                 "All errors of a learner come from the same trials and count as one experiment.".into(),
-            ],
+            ]
+            .into_iter()
+            .chain(measured.breaking.map(|breaking| breaking.note()))
+            .collect(),
         }
     }
 
@@ -289,7 +297,8 @@ mod tests {
             name: name.into(),
             errors: places.clone().map(error).collect(),
         };
-        let measured = Measured { tasks: 3, learners: vec![learner("samples"), learner("SGD")] };
+        let learners = vec![learner("samples"), learner("SGD")];
+        let measured = Measured { tasks: 3, learners, breaking: None };
         match ChainOfTasks::judge(&measured).findings {
             Findings::Answers(answers) => answers,
             Findings::Claims(_) => unreachable!("beyond the paper"),

@@ -5,12 +5,18 @@ mod view;
 
 use serde::{Deserialize, Serialize};
 
-use self::view::{Line, View};
+use self::view::{Change, Line, View};
 use super::words::list;
 use crate::results::{Drawing, Judgement, Results};
 use crate::study::Study;
 use crate::thresholds::{CLOSE, LEARNED, NEAR_ALPHA, STRONGLY};
 use crate::verdict::{Claim, Estimate, Findings, Test, Threshold};
+
+/// The questions of 4a and 4b: in replica symmetry, and with one step.
+const ALONE: [usize; 2] = [0, 1];
+/// Those of 4c and 4d with γ = 0.1, and with γ = 1, for which one step was not asked.
+const WEAK: [usize; 2] = [0, 2];
+const WHOLE: [usize; 2] = [1, usize::MAX];
 
 /// Figure 4a: the second task, γ = 1.
 pub struct Second;
@@ -32,8 +38,10 @@ pub struct Weakly {
 
 impl Weakly {
     fn of(results: &Results, task: usize) -> Option<Self> {
-        let (weak, whole) = (View::of(results, 0, 0.1, task)?, View::of(results, 1, 1.0, task)?);
-        Some(Self { weak, whole })
+        Some(Self {
+            weak: View::of(results, WEAK, 0.1, task)?,
+            whole: View::of(results, WHOLE, 1.0, task)?,
+        })
     }
 
     /// The lines of both by similarity.
@@ -52,11 +60,37 @@ fn matches(view: &View, place: &str) -> Claim {
         vec![away.close(CLOSE)],
     )
     .remark([away.consistent()]);
+    let one_step = |claim: Claim, around: bool| match view.agreement_with_one_step(around) {
+        Some(agreement) => claim.remark([agreement.close(CLOSE), agreement.consistent()]),
+        None => claim,
+    };
+    let claim = one_step(claim, false);
     if !view.has_transition() {
         return claim;
     }
     let around = view.agreement(true);
-    claim.remark([around.close(CLOSE), around.consistent()])
+    one_step(claim.remark([around.close(CLOSE), around.consistent()]), true)
+}
+
+/// What one step of replica-symmetry breaking changes, line by line; nothing if it was not asked.
+fn breaking(view: &View) -> Option<String> {
+    if view.lines.iter().any(|line| line.one_step.is_empty()) {
+        return None;
+    }
+    let place = |alpha: Option<f64>| alpha.map_or("no jump".into(), |at| format!("α_2 = {at:.3}"));
+    let said = view.lines.iter().map(|line| match line.change() {
+        None => format!("nothing for r_0 = {}", line.r_0),
+        Some(Change { broken: [from, to], largest: (change, at) }) => format!(
+            "for r_0 = {}, where the second task is broken from α_2 = {from:.2} to {to:.2}, ε_{} by at most {change:+.3} (at α_2 = \
+             {at:.2}), and the jump of ε_2 from {} to {}",
+            line.r_0,
+            view.task,
+            place(line.jump()),
+            place(line.jump_with_one_step())
+        ),
+    });
+    let said = list(&said.collect::<Vec<_>>());
+    Some(format!("One step of replica-symmetry breaking in each task changes {said}."))
 }
 
 /// Puts the parts together.
@@ -64,22 +98,26 @@ fn judgement(view: &View, words: &str, mut claims: Vec<Claim>, place: &str) -> J
     let distance = view.agreement(false).distance();
     let distance = distance.map_or("an unknown distance".into(), |distance| distance.text());
     claims.push(matches(view, place));
+    let mut notes = vec![
+        "Lines: the exact theory at β = 20, stable solution; dotted with one step of replica-symmetry breaking (1RSB) where the \
+         second task needs it. Symbols: gradient descent. Ours: the grid of α_2."
+            .to_owned(),
+        "Around the transition: α_2 within 0.5 of the largest fall of the replica-symmetric ε_2 between neighbouring α_2, if \
+         that is above 0.05."
+            .into(),
+        format!(
+            "Gradient descent samples no ensemble: at the end of the first task its q_⋆ is {:.3} or more, and the \
+             anchor of the second is as hard.",
+            view.least_norm
+        ),
+    ];
+    notes.extend(breaking(view));
     Judgement {
         found: format!(
             "{words}; away from the transition gradient descent is {distance} (root mean square) from the theory."
         ),
         findings: Findings::Claims(claims),
-        notes: vec![
-            "Lines: the exact theory at β = 20, stable solution. Symbols: gradient descent. Ours: the grid of α_2.".into(),
-            "Around the transition: α_2 within 0.5 of the largest fall of the theory's ε_2 between neighbouring α_2, if \
-             that is above 0.05."
-                .into(),
-            format!(
-                "Gradient descent samples no ensemble: at the end of the first task its q_⋆ is {:.3} or more, and the \
-                 anchor of the second is as hard.",
-                view.least_norm
-            ),
-        ],
+        notes,
     }
 }
 
@@ -91,7 +129,7 @@ impl Study for Second {
     type Measured = View;
 
     fn measure(results: &Results) -> Option<View> {
-        View::of(results, 0, 1.0, 2)
+        View::of(results, ALONE, 1.0, 2)
     }
 
     fn judge(view: &View) -> Judgement {
@@ -130,7 +168,7 @@ impl Study for First {
     type Measured = View;
 
     fn measure(results: &Results) -> Option<View> {
-        View::of(results, 0, 1.0, 1)
+        View::of(results, ALONE, 1.0, 1)
     }
 
     fn judge(view: &View) -> Judgement {
@@ -223,7 +261,7 @@ impl Study for SecondWeakly {
     }
 
     fn draw(results: &Results) -> Option<Drawing> {
-        Some(drawing::draw(&View::of(results, 0, 0.1, 2)?))
+        Some(drawing::draw(&View::of(results, WEAK, 0.1, 2)?))
     }
 }
 
@@ -260,7 +298,7 @@ impl Study for FirstWeakly {
     }
 
     fn draw(results: &Results) -> Option<Drawing> {
-        Some(drawing::draw(&View::of(results, 0, 0.1, 1)?))
+        Some(drawing::draw(&View::of(results, WEAK, 0.1, 1)?))
     }
 }
 
@@ -286,7 +324,7 @@ mod tests {
         let theory = |alpha_2: f64| if alpha_2 < jump { eps } else { 0.01 };
         let point = |alpha_2: f64| {
             let eps = Some(theory(alpha_2));
-            Predicted { alpha_2, eps, eps_2: eps }
+            Predicted { alpha_2, eps, eps_2: eps, rsb: 0 }
         };
         let found = |alpha_2: f64| Found {
             alpha_2,
@@ -297,6 +335,7 @@ mod tests {
         Line {
             r_0,
             theory: (1..=80).map(|i| point(f64::from(i) * 0.05)).collect(),
+            one_step: Vec::new(),
             found: (1..=8).map(|i| found(f64::from(i) * 0.5)).collect(),
         }
     }

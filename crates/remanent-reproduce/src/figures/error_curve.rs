@@ -6,6 +6,7 @@ use remanent_lab::theory::known;
 use remanent_theory::solution::Solution;
 use serde::{Deserialize, Serialize};
 
+use super::one_step;
 use super::solutions::{self, stable_error};
 use super::words::error;
 use crate::results::{Drawing, Judgement, Results, Simulated};
@@ -33,6 +34,8 @@ pub struct Measured {
     crossing: Option<Crossing>,
     /// What ε loses there.
     jump: Option<f64>,
+    /// The same with one step of replica-symmetry breaking on the poor branch.
+    one_step: OneStep,
     /// The smallest and the largest local exponent of the good solution in the range of the fit.
     exponents: Option<[f64; 2]>,
     /// The exponent of a straight fit there.
@@ -46,8 +49,21 @@ struct AtAlpha {
     alpha: f64,
     /// ε of every trial.
     eps: Vec<f64>,
-    /// ε of the stable solution.
+    /// ε of the stable replica-symmetric solution.
     theory: Option<f64>,
+    /// ε of the stable solution with at most one step of breaking.
+    one_step: Option<f64>,
+}
+
+/// What one step of replica-symmetry breaking changes.
+#[derive(Serialize, Deserialize)]
+struct OneStep {
+    /// α from which on replica symmetry is broken.
+    onset: Option<f64>,
+    /// Where the poor solution with one step and the good one exchange stability, if they do.
+    crossing: Option<Crossing>,
+    /// What ε loses there.
+    jump: Option<f64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -90,10 +106,19 @@ fn fitted_exponent(points: &[Solution]) -> Option<f64> {
 }
 
 impl Measured {
-    fn agreement(&self) -> Agreement {
-        let numbers: Vec<_> = self.simulated.iter().map(|at| (at.eps.clone(), at.theory)).collect();
+    fn compared(&self, what: &str, theory: impl Fn(&AtAlpha) -> Option<f64>) -> Agreement {
+        let numbers: Vec<_> =
+            self.simulated.iter().map(|at| (at.eps.clone(), theory(at))).collect();
         let experiments = numbers.len();
-        Agreement::of_trials("ε of SGD and of the stable solution", numbers, experiments)
+        Agreement::of_trials(what, numbers, experiments)
+    }
+
+    fn agreement(&self) -> Agreement {
+        self.compared("ε of SGD and of the stable solution", |at| at.theory)
+    }
+
+    fn agreement_with_one_step(&self) -> Agreement {
+        self.compared("ε of SGD and of the stable solution with one step", |at| at.one_step)
     }
 
     /// Relative distances of the smallest and the largest local exponent from the published one.
@@ -121,18 +146,24 @@ impl Measured {
 
     fn found(&self) -> String {
         let beta = self.beta;
-        let distance = self.agreement().distance().map_or("unknown".into(), |d| d.text());
+        let text = |agreement: Agreement| {
+            agreement.distance().map_or("unknown".into(), |distance| distance.text())
+        };
+        let (distance, nearer) = (text(self.agreement()), text(self.agreement_with_one_step()));
         let last = self.simulated.last().and_then(|at| {
             let mean = Estimate::of(at.eps.iter().copied())?;
             Some(format!("; at α = {} it reaches {}", at.alpha, mean.text()))
         });
         let said = |eps: &Option<f64>| eps.map_or("nothing".into(), error);
-        let transition = match &self.crossing {
+        let transition = |crossing: &Option<Crossing>| match crossing {
             Some(Crossing { alpha, eps: [poor, good] }) => {
-                format!("goes from {} to {} at α = {alpha:.3}", said(poor), said(good))
+                format!("from {} to {} at α = {alpha:.3}", said(poor), said(good))
             }
-            None => "has no jump".into(),
+            None => "without a jump".into(),
         };
+        let broken = self.one_step.onset.map_or(String::new(), |onset| {
+            format!(" (replica symmetry is broken from α = {onset:.3} on)")
+        });
         let exponents = self.exponents.zip(self.fit).map(|([low, high], fit)| {
             format!(
                 ", and the local exponent of the good solution goes from {low:.1} to {high:.1} between α = {CRITICAL} and {FIT_TO} \
@@ -140,9 +171,11 @@ impl Measured {
             )
         });
         format!(
-            "The root mean square distance of SGD from the theory is {distance}{}. At β = {beta} the theory's stable error \
-             {transition}{}.",
+            "The root mean square distance of SGD from the replica-symmetric theory is {distance}, and {nearer} from that with one \
+             step of breaking{}. At β = {beta} the stable error goes {} with one step{broken}, and {} in replica symmetry{}.",
             last.unwrap_or_default(),
+            transition(&self.one_step.crossing),
+            transition(&self.crossing),
             exponents.unwrap_or_default()
         )
     }
@@ -152,16 +185,25 @@ impl Study for ErrorCurve {
     type Measured = Measured;
 
     fn measure(results: &Results) -> Option<Measured> {
-        let curve = results.theory.first()?.as_branches()?;
+        let both = one_step::curves(results, 0)?;
+        let (curve, broken) = (&both.symmetric, &both.broken);
         let good = results.theory.get(1)?.as_single()?;
         let beta = curve.rows.first()?.beta;
-        let at_alpha = |case: &Simulated| {
+        let exact = |case: &Simulated| {
             let (alpha, n) = (case.simulation.setting.alpha[0], case.simulation.setting.n as f64);
-            let theory = stable_error(beta, (alpha * n).round() / n);
-            Some(AtAlpha { alpha, eps: case.final_errors(0)?, theory })
+            (alpha * n).round() / n
+        };
+        let with_one_step = one_step::stable_errors(beta, results.simulated.iter().map(exact));
+        let at_alpha = |(case, one_step): (&Simulated, Option<f64>)| {
+            Some(AtAlpha {
+                alpha: case.simulation.setting.alpha[0],
+                eps: case.final_errors(0)?,
+                theory: stable_error(beta, exact(case)),
+                one_step,
+            })
         };
         let mut simulated: Vec<AtAlpha> =
-            results.simulated.iter().map(at_alpha).collect::<Option<_>>()?;
+            results.simulated.iter().zip(with_one_step).map(at_alpha).collect::<Option<_>>()?;
         simulated.sort_by(|a, b| a.alpha.total_cmp(&b.alpha));
         let inside: Vec<f64> =
             local_exponents(good).iter().filter(|e| fitted(e.0)).map(|e| e.1).collect();
@@ -170,11 +212,20 @@ impl Study for ErrorCurve {
             .crossing
             .as_ref()
             .map(|at| Crossing { alpha: at.alpha, eps: [at.poor.eps, at.good.eps].map(known) });
+        let one_step = OneStep {
+            onset: broken.landmarks("onset").next().map(|row| row.solution.alpha),
+            crossing: broken.crossing().map(|rows| Crossing {
+                alpha: rows[0].solution.alpha,
+                eps: rows.map(|row| known(row.solution.eps)),
+            }),
+            jump: one_step::jump(broken),
+        };
         Some(Measured {
             beta,
             simulated,
             crossing,
             jump: solutions::jump(curve),
+            one_step,
             exponents: extreme(f64::min).zip(extreme(f64::max)).map(|(low, high)| [low, high]),
             fit: fitted_exponent(good),
             critical_eps: stable_error(beta, CRITICAL),
@@ -182,11 +233,16 @@ impl Study for ErrorCurve {
     }
 
     fn judge(measured: &Measured) -> Judgement {
-        let agreement = measured.agreement();
+        let (agreement, nearer) = (measured.agreement(), measured.agreement_with_one_step());
         let below = |quantity: String, value: Option<f64>| {
             Test::below(quantity, value.map(Estimate::exact), JUMP)
         };
-        let jump = below("jump of ε where solutions exchange stability".into(), measured.jump);
+        let jump = below(
+            "jump of ε where the poor solution with one step and the good one exchange stability"
+                .into(),
+            measured.one_step.jump,
+        );
+        let symmetric = below("the same in replica symmetry".into(), measured.jump);
         let low =
             below(format!("ε of the stable solution at α = {CRITICAL}"), measured.critical_eps);
         let claim = |says: &str, tests| Claim::new(says, "Sec. II C, Fig. 3b", tests);
@@ -197,8 +253,8 @@ impl Study for ErrorCurve {
                     "SGD is approximately consistent with the theory, at least qualitatively.",
                     vec![agreement.close(ROUGHLY)],
                 )
-                .remark([agreement.consistent()]),
-                claim("The transition is continuous.", vec![jump]),
+                .remark([agreement.consistent(), nearer.close(ROUGHLY), nearer.consistent()]),
+                claim("The transition is continuous.", vec![jump]).remark([symmetric]),
                 claim(
                     "After α = 1.7 the error is a power law with an exponent of about 13.1.",
                     measured.power_law(),
@@ -207,9 +263,11 @@ impl Study for ErrorCurve {
                 claim("The theory's error is below 0.01 after α_c.", vec![low]),
             ]),
             notes: vec![
-                "Shaded: where the stable solution has a negative replicon and the replica-symmetric curve is not to be \
-                 trusted. Dashed lines: the thresholds for weights that are binary while they learn."
+                "RS: replica symmetry, as in the paper. 1RSB: one step of replica-symmetry breaking. Shaded: where the stable RS \
+                 solution has a negative replicon and is not the equilibrium. Vertical lines: the thresholds for weights that \
+                 are binary while they learn."
                     .into(),
+                "For which β the transition is continuous is answered in figure B1.".into(),
                 "The published theory curve is a Monte-Carlo estimate; figure 3a shows how far it is from the exact one."
                     .into(),
                 format!(

@@ -6,6 +6,7 @@ use remanent_plot::{Axis, Cell, Color, Curve, Figure, Panel, Points, Table, Vert
 use remanent_theory::tune::Tuned;
 use serde::{Deserialize, Serialize};
 
+use super::one_step::Breaking;
 use super::words::{capital, error, list};
 use crate::results::{Drawing, Judgement, Results, Simulated};
 use crate::study::Study;
@@ -24,6 +25,9 @@ pub struct Measured {
     mean: Recommended,
     /// By rising γ.
     simulated: Vec<Errors>,
+    /// What one step of replica-symmetry breaking does at these γ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    breaking: Option<Breaking>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -112,7 +116,8 @@ impl Study for Gamma {
     fn measure(results: &Results) -> Option<Measured> {
         let [worst, mean] = tuned(results)?.map(Recommended::from);
         let simulated = cases(results).into_iter().map(errors_of_trials).collect::<Option<_>>()?;
-        Some(Measured { worst, mean, simulated })
+        let breaking = Breaking::of(results, 2);
+        Some(Measured { worst, mean, simulated, breaking })
     }
 
     fn judge(measured: &Measured) -> Judgement {
@@ -132,7 +137,10 @@ impl Study for Gamma {
                     errors_of(&measured.mean)
                 ),
                 "The lowest simulated value was chosen after the fact, and is therefore a little too low.".into(),
-            ],
+            ]
+            .into_iter()
+            .chain(measured.breaking.map(|breaking| breaking.note()))
+            .collect(),
             findings: Findings::Answers(answers),
         }
     }
@@ -347,6 +355,7 @@ mod tests {
             worst: recommended.clone(),
             mean: recommended,
             simulated: vec![errors(0.5, &low), errors(1.0, &high)],
+            breaking: None,
         };
         match Gamma::judge(&measured).findings {
             Findings::Answers(answers) => answers,

@@ -1,12 +1,14 @@
 //! Figure B7: what becomes of the transition as β grows.
 
-use remanent_lab::theory::known;
-use remanent_plot::{Axis, Color, Curve, Dash, Figure, Panel, Table};
+use remanent_lab::theory::{BrokenBranches, BrokenPhases, BrokenRow, known};
+use remanent_plot::{Axis, Color, Curve, Dash, Figure, HorizontalLine, Panel, Table};
 use remanent_theory::curve::Branch;
-use remanent_theory::phase::{PhaseDiagram, PhaseRow};
+use remanent_theory::phase::PhaseRow;
+use remanent_theory::rsb::BrokenPhaseRow;
 use remanent_theory::solution::Solution;
 use serde::{Deserialize, Serialize};
 
+use super::one_step;
 use super::phases::CAVEAT;
 use super::solutions::stable_solutions;
 use super::words::{error, list};
@@ -16,6 +18,9 @@ use crate::verdict::{Answer, Estimate, Findings, Outcome, Test, Threshold};
 
 /// Where the errors are compared.
 const ALPHA: f64 = 2.0;
+/// Where the error jumps if the weights themselves are ±1 and β → ∞ (Györgyi 1990; Sompolinsky, Tishby and
+/// Seung 1990).
+const BINARY: f64 = 1.245;
 
 /// Figure B7.
 pub struct Limit;
@@ -25,8 +30,22 @@ pub struct Limit;
 pub struct Measured {
     /// ln ε of the good solution at α = 2, by rising β.
     good: Vec<(f64, f64)>,
-    /// By rising β.
+    /// In replica symmetry, by rising β.
     transitions: Vec<Transition>,
+    /// With one step of breaking on the poor branch, by rising β.
+    one_step: Vec<OneStep>,
+}
+
+/// The transition with one step at one β.
+#[derive(Serialize, Deserialize)]
+struct OneStep {
+    beta: f64,
+    /// Where the solutions exchange stability, if they do.
+    crossing: Option<f64>,
+    /// ε of both solutions there.
+    eps: Option<[f64; 2]>,
+    /// Where the poor branch ends.
+    fold: Option<f64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -40,8 +59,26 @@ struct Transition {
     broken: Vec<(f64, f64)>,
 }
 
-fn asked(results: &Results) -> Option<(&[Solution], &PhaseDiagram)> {
-    Some((results.theory.first()?.as_single()?, results.theory.get(1)?.as_phase_diagram()?))
+fn asked(results: &Results) -> Option<(&[Solution], &BrokenPhases)> {
+    let phases = results.theory.get(1)?.as_broken()?.as_phase_diagram()?;
+    Some((results.theory.first()?.as_single()?, phases))
+}
+
+/// The curves with one step, each at one β.
+fn curves(results: &Results) -> Vec<&BrokenBranches> {
+    (2..results.theory.len()).filter_map(|i| one_step::curves(results, i)).collect()
+}
+
+impl OneStep {
+    fn new(both: &BrokenBranches) -> Option<Self> {
+        let (curve, crossing) = (&both.broken, both.broken.crossing());
+        Some(Self {
+            beta: both.symmetric.rows.first()?.beta,
+            crossing: crossing.map(|[poor, _]| poor.solution.alpha),
+            eps: crossing.map(|rows| rows.map(|row| row.solution.eps)),
+            fold: curve.landmarks("fold").next().map(|row| row.solution.alpha),
+        })
+    }
 }
 
 fn betas(points: &[Solution]) -> Vec<f64> {
@@ -69,13 +106,18 @@ impl Study for Limit {
         };
         Some(Measured {
             good: betas(points).into_iter().filter_map(|b| Some((b, good(b)?))).collect(),
-            transitions: phases.rows.iter().map(transition).collect(),
+            transitions: phases.symmetric.rows.iter().map(transition).collect(),
+            one_step: curves(results).into_iter().filter_map(OneStep::new).collect(),
         })
     }
 
     fn judge(measured: &Measured) -> Judgement {
-        let answers =
-            vec![generalisation(measured), transition(measured), symmetry(&measured.transitions)];
+        let answers = vec![
+            generalisation(measured),
+            limit(&measured.one_step),
+            transition(measured),
+            symmetry(&measured.transitions),
+        ];
         let found: Vec<&str> = answers.iter().map(|answer| answer.answer.as_str()).collect();
         Judgement {
             found: found.join(" "),
@@ -92,23 +134,37 @@ impl Study for Limit {
     fn draw(results: &Results) -> Option<Drawing> {
         let (points, phases) = asked(results)?;
         let stable = stable_solutions(points);
-        let [errors, trusted] = draw_solutions(&stable, &betas(points));
+        let [mut errors, trusted] = draw_solutions(&stable, &betas(points));
+        draw_one_step(&mut errors, &curves(results), &betas(points));
         let mut table =
-            Table::new(["beta", "alpha", "branch", "stable", "ln_eps", "eps", "replicon"]);
+            Table::new(["rsb", "beta", "alpha", "branch", "stable", "ln_eps", "eps", "replicon"]);
         for point in points {
             let chosen = stable.iter().any(|other| std::ptr::eq(*other, point));
-            table.push(vec![
-                point.beta.into(),
-                point.alpha.into(),
-                point.branch.to_string().into(),
-                i64::from(chosen).into(),
-                known(point.ln_eps).into(),
-                point.eps.into(),
-                point.replicon.into(),
-            ]);
+            write(&mut table, 0, point, chosen);
+        }
+        for curve in curves(results).iter().map(|both| &both.broken) {
+            let crossing = curve.crossing().map(|[poor, _]| poor.solution.alpha);
+            for row in &curve.rows {
+                let (p, before) = (&row.solution, |at: f64| row.solution.alpha < at);
+                let chosen = p.branch == Branch::Poor && crossing.is_none_or(before);
+                write(&mut table, row.rsb, p, chosen);
+            }
         }
         Some(Drawing { figure: Figure::grid(vec![errors, trusted, draw_edges(phases)], 2), table })
     }
+}
+
+fn write(table: &mut Table, rsb: usize, point: &Solution, chosen: bool) {
+    table.push(vec![
+        (rsb as i64).into(),
+        point.beta.into(),
+        point.alpha.into(),
+        point.branch.to_string().into(),
+        i64::from(chosen).into(),
+        known(point.ln_eps).into(),
+        point.eps.into(),
+        point.replicon.into(),
+    ]);
 }
 
 /// The jump of ε at a crossing, from the solutions at the α on both sides of it.
@@ -186,7 +242,42 @@ fn generalisation(measured: &Measured) -> Answer {
     .tested([test])
 }
 
-/// Where the transition is, and how large its jump.
+/// Where the transition goes with one step.
+fn limit(one_step: &[OneStep]) -> Answer {
+    let question = "Where is the transition as β grows, with one step of replica-symmetry breaking?";
+    let places: Vec<(&OneStep, f64)> =
+        one_step.iter().filter_map(|at| Some((at, at.crossing?))).collect();
+    let said: Vec<String> = places
+        .iter()
+        .map(|(at, alpha)| {
+            let eps = at.eps.map_or(String::new(), |[poor, good]| {
+                format!(", ε from {} to {}", error(poor), error(good))
+            });
+            let fold = at.fold.map_or(String::new(), |fold| format!(", poor branch until {fold:.3}"));
+            format!("α = {alpha:.4} at β = {} ({:+.4}{eps}{fold})", at.beta, alpha - BINARY)
+        })
+        .collect();
+    let changes = places.windows(2).map(|w| (w[1].1 - BINARY).abs() - (w[0].1 - BINARY).abs());
+    let quantity =
+        format!("largest change of the distance of the crossing from {BINARY} from one β to the next");
+    let change = changes.reduce(f64::max).map(Estimate::exact);
+    let test = Test::below(quantity, change, Threshold::ZERO);
+    let goes = match test.outcome {
+        Outcome::Supported => "It comes nearer with every rise of β",
+        Outcome::Contradicted => "It does not come nearer with every rise of β",
+        Outcome::Undecided => "Whether it comes nearer is not known",
+    };
+    let answer = match said.as_slice() {
+        [] => "With one step there is no jump at any β shown.".into(),
+        said => format!(
+            "The distance is that from the binary perceptron's α = {BINARY} at β → ∞: {}. {goes}.",
+            list(said)
+        ),
+    };
+    Answer::new(question, answer).tested([test])
+}
+
+/// Where the transition is in replica symmetry, and how large its jump.
 fn transition(measured: &Measured) -> Answer {
     let said: Vec<String> = measured
         .transitions
@@ -214,7 +305,7 @@ fn transition(measured: &Measured) -> Answer {
             list(without)
         ),
     };
-    Answer::new("Where is the transition, and how large is its jump?", answer)
+    Answer::new("Where is the transition in replica symmetry, and how large is its jump?", answer)
 }
 
 /// Where the replica-symmetric answer is not to be trusted.
@@ -235,7 +326,7 @@ fn symmetry(transitions: &[Transition]) -> Answer {
 /// ε and replicon of the stable solution.
 fn draw_solutions(stable: &[&Solution], betas: &[f64]) -> [Panel; 2] {
     let mut errors =
-        Panel::new("error of the stable solution", Axis::linear("α"), Axis::log("ε").lower(1e-14));
+        Panel::new("error of the stable solution; dotted: one step", Axis::linear("α"), Axis::log("ε").lower(1e-14));
     let mut trusted = Panel::new(
         "replicon of the stable solution",
         Axis::linear("α"),
@@ -262,7 +353,17 @@ fn draw_solutions(stable: &[&Solution], betas: &[f64]) -> [Panel; 2] {
     [errors, trusted]
 }
 
-fn draw_edges(phases: &PhaseDiagram) -> Panel {
+/// ε of the poor branch with one step, in the colours of β.
+fn draw_one_step(panel: &mut Panel, curves: &[&BrokenBranches], betas: &[f64]) {
+    for both in curves {
+        let beta = both.symmetric.rows.first().map(|row| row.beta);
+        let Some(color) = betas.iter().position(|other| Some(*other) == beta) else { continue };
+        let (color, eps) = (Color::Palette(color), |row: &BrokenRow| row.solution.eps);
+        one_step::draw_stable(panel, &both.broken, eps, None, color, Dash::Dotted);
+    }
+}
+
+fn draw_edges(phases: &BrokenPhases) -> Panel {
     let mut edges =
         Panel::new("where the solutions begin and end", Axis::log("β"), Axis::linear("α"));
     type Edge = (&'static str, Dash, fn(&PhaseRow) -> Option<f64>);
@@ -272,9 +373,18 @@ fn draw_edges(phases: &PhaseDiagram) -> Panel {
         ("poor until", Dash::Solid, |row| row.poor_until.or(row.corner)),
     ];
     for (color, (name, dash, of)) in lines.into_iter().enumerate() {
-        let (x, y) = phases.rows.iter().filter_map(|row| Some((row.beta, of(row)?))).unzip();
+        let rows = phases.symmetric.rows.iter();
+        let (x, y) = rows.filter_map(|row| Some((row.beta, of(row)?))).unzip();
         edges.push(Curve::new(x, y).label(name).dash(dash).color(Color::Palette(color)).markers());
     }
+    type Broken = (&'static str, fn(&BrokenPhaseRow) -> Option<f64>);
+    let lines: [Broken; 2] =
+        [("crossing, 1RSB", |row| row.crossing), ("poor until, 1RSB", |row| row.poor_until)];
+    for (color, (name, of)) in (3..).zip(lines) {
+        let (x, y) = phases.broken.rows.iter().filter_map(|row| Some((row.beta, of(row)?))).unzip();
+        edges.push(Curve::new(x, y).label(name).color(Color::Palette(color)).markers());
+    }
+    edges.push(HorizontalLine::new(BINARY).label("binary perceptron, β → ∞"));
     edges
 }
 
@@ -286,7 +396,14 @@ mod tests {
     use super::*;
 
     fn answers(good: &[(f64, f64)], transitions: Vec<Transition>) -> Vec<Answer> {
-        match Limit::judge(&Measured { good: good.to_vec(), transitions }).findings {
+        let at = |beta: f64, crossing: f64| OneStep {
+            beta,
+            crossing: Some(crossing),
+            eps: Some([0.1, 0.01]),
+            fold: None,
+        };
+        let one_step = vec![at(20.0, 1.518), at(200.0, 1.273)];
+        match Limit::judge(&Measured { good: good.to_vec(), transitions, one_step }).findings {
             Findings::Answers(answers) => answers,
             Findings::Claims(_) => unreachable!("beyond the paper"),
         }
@@ -313,16 +430,16 @@ mod tests {
         let late = "not the stable solution there at β = 200";
         check(&falls[0], Outcome::Supported, &["0.135 at β = 5", "it falls with every rise", late]);
         assert_eq!(
-            falls[1].answer,
+            falls[2].answer,
             "The good solution becomes the stable one by a jump at α = 1.650 at β = 20 (ε falls by 0.210) and α = 2.230 at \
              β = 200; there is none at β = 14."
         );
         assert!(
-            falls[2].answer.ends_with("from 0.73 to 1.65 at β = 20 and 0.46 to 2.23 at β = 200.")
+            falls[3].answer.ends_with("from 0.73 to 1.65 at β = 20 and 0.46 to 2.23 at β = 200.")
         );
         let rises = answers(&[(5.0, -2.0), (20.0, -1.0)], vec![at(14.0, None, None, vec![])]);
         check(&rises[0], Outcome::Contradicted, &["it does not fall", "at every β shown"]);
-        assert!(rises[1].answer.contains("no jump") && rises[2].answer.contains("at no β shown"));
+        assert!(rises[2].answer.contains("no jump") && rises[3].answer.contains("at no β shown"));
         check(&answers(&[(5.0, -2.0)], some())[0], Outcome::Undecided, &["is not known"]);
     }
 

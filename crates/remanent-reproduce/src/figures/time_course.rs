@@ -1,10 +1,11 @@
 //! Figure 5: accuracies of large perceptrons over time, and the theory's.
 
 use remanent_lab::lines;
-use remanent_lab::simulation::{Against, Comparison};
+use remanent_lab::simulation::{self, Against, Comparison};
 use remanent_plot::{Axis, Cell, Color, Figure, Marker, Panel, Points, Table, VerticalLine};
 use serde::{Deserialize, Serialize};
 
+use super::one_step::Breaking;
 use super::words::{error, list};
 use crate::results::{Drawing, Judgement, Results, Simulated};
 use crate::study::Study;
@@ -19,6 +20,9 @@ pub struct TimeCourse;
 pub struct Measured {
     errors: Vec<Ended>,
     norms: Vec<Norm>,
+    /// What one step of replica-symmetry breaking does in the free chain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    breaking: Option<Breaking>,
 }
 
 /// The error on a task after another, both from 1.
@@ -30,6 +34,9 @@ struct Ended {
     eps: Vec<f64>,
     /// The theory with q_⋆ free; none without a solution.
     free: Option<f64>,
+    /// The same with at most one step of replica-symmetry breaking in each task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    one_step: Option<f64>,
     /// The theory at the q_⋆ that training reaches.
     held: Option<f64>,
 }
@@ -100,6 +107,16 @@ impl Measured {
         )
     }
 
+    /// What one step changes in the free chain.
+    fn breaking(&self) -> Option<String> {
+        let changes =
+            self.errors.iter().filter_map(|e| Some((e.one_step? - e.free?).abs())).reduce(f64::max)?;
+        Some(format!(
+            "{} The errors of the free chain with and without it differ by {changes:.1e} at most.",
+            self.breaking?.note()
+        ))
+    }
+
     fn numbers(&self) -> Vec<String> {
         let text = |theory: Option<f64>| theory.map_or("unknown".into(), error);
         let number = |ended: &Ended| {
@@ -139,11 +156,12 @@ impl Study for TimeCourse {
                     task,
                     eps: case.errors_after(after - 1, task - 1)?,
                     free: theory(Against::Chain, after, &quantity),
+                    one_step: one_step(results, after, task),
                     held: theory(Against::Constrained, after, &quantity),
                 });
             }
         }
-        Some(Measured { errors, norms })
+        Some(Measured { errors, norms, breaking: Breaking::of(results, 0) })
     }
 
     fn judge(measured: &Measured) -> Judgement {
@@ -164,6 +182,7 @@ impl Study for TimeCourse {
              can be chance."
                 .into(),
         );
+        notes.extend(measured.breaking());
         notes.push("Ours: momentum and the number of epochs, which no source states.".into());
         Judgement { found: measured.found(), findings: Findings::Claims(vec![claim]), notes }
     }
@@ -193,6 +212,7 @@ impl Study for TimeCourse {
                     task,
                 );
             }
+            draw_one_step(&mut panel, &mut table, results, ends, task);
         }
         Some(Drawing { figure: Figure::single(panel), table })
     }
@@ -250,6 +270,37 @@ fn draw_theory<'a>(
     panel.push(if task == 0 { points.label(name) } else { points });
 }
 
+/// The error on a task after another, both from 1, with one step of breaking where it is needed.
+fn one_step(results: &Results, after: usize, task: usize) -> Option<f64> {
+    let chains = results.theory.first()?.as_broken()?.as_chain()?;
+    *chains.first()?.tasks.get(after - 1)?.eps_by_task.get(task - 1)?
+}
+
+/// The accuracy of the free chain with one step of breaking on a task (from 0) at the end of each task.
+fn draw_one_step(
+    panel: &mut Panel,
+    table: &mut Table,
+    results: &Results,
+    ends: &[simulation::TaskEnd],
+    task: usize,
+) {
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for (after, end) in ends.iter().enumerate() {
+        let Some(eps) = one_step(results, after + 1, task + 1) else { continue };
+        x.push(end.epoch as f64);
+        y.push(1.0 - eps);
+        table.push(vec![
+            "theory, β = 20, one step".into(),
+            (end.epoch as f64).into(),
+            (task as i64 + 1).into(),
+            (1.0 - eps).into(),
+            Cell::Missing,
+        ]);
+    }
+    let points = Points::new(x, y).marker(Marker::Square).hollow().color(Color::Palette(task));
+    panel.push(if task == 0 { points.label("the same, 1RSB") } else { points });
+}
+
 /// The errors on one task (from 0) after each task.
 fn errors(
     comparison: &[Comparison],
@@ -276,10 +327,11 @@ mod tests {
                 task,
                 eps: noise.iter().take(trials).map(|noise| eps + noise).collect(),
                 free: free.map(|apart| 0.1 + apart),
+                one_step: free.map(|apart| 0.1 + apart),
                 held: held.map(|apart| 0.1 + apart),
             }
         });
-        Measured { errors: errors.into(), norms: Vec::new() }
+        Measured { errors: errors.into(), norms: Vec::new(), breaking: None }
     }
 
     fn claim(measured: &Measured) -> Claim {

@@ -61,14 +61,14 @@ impl BrokenTask<'_> {
                     .into_iter()
                     .filter(|(s, branch)| {
                         let elsewhere = !matches!(branch, Branch::Poor | Branch::Only);
-                        let symmetric = most_steps == 0 && s.is_converged();
+                        let symmetric = most_steps == 0 && s.is_found();
                         elsewhere && !s.is_saddle && (symmetric || s.is_stable(tolerance))
                     })
                     .map(|(s, _)| s)
                     .max_by(|a, b| a.minus_beta_f.total_cmp(&b.minus_beta_f));
                 Ok(match rival {
                     Some(solution)
-                        if !poor.solution.is_converged()
+                        if !poor.solution.is_found()
                             || solution.minus_beta_f > poor.solution.minus_beta_f =>
                     {
                         let is_stable = solution.is_stable(tolerance);
@@ -95,7 +95,7 @@ impl BrokenTask<'_> {
                 break;
             }
             let next = self.poor(alpha, steps)?;
-            if next.is_converged() {
+            if next.is_found() {
                 is_discontinuous |= steps == 1 && holds;
                 chosen = next;
             } else if steps == 1 {

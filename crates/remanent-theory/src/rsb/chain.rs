@@ -56,8 +56,10 @@ impl Chain {
         for (t, row) in fine.iter_mut().enumerate() {
             let error = coarse.get(t).map_or(f64::NAN, |other| difference(other, row));
             row.solution.quadrature_error = error;
-            if row.solution.is_converged() && (error.is_nan() || error > ACCURACY) {
-                row.solution.termination = Termination::Inaccurate;
+            if row.solution.is_found() {
+                let is_accurate = error <= ACCURACY;
+                row.solution.termination =
+                    if is_accurate { Termination::Converged } else { Termination::Inaccurate };
             }
         }
         Ok(fine)
@@ -77,7 +79,7 @@ impl Chain {
                 let broken = BrokenTask::of(task, alpha, resolution);
                 let AutoSolution { solution, is_stable, is_discontinuous } =
                     broken.as_needed(alpha, self.choice[t], TOLERANCE, most_steps)?;
-                let (older, posterior) = match solution.is_converged() {
+                let (older, posterior) = match solution.is_found() {
                     false => (vec![f64::NAN; t], None),
                     true if solution.steps == 0 => {
                         let c = Conjugates {
@@ -136,7 +138,7 @@ impl Chain {
 /// The largest relative difference between two rows of the same task.
 fn difference(a: &BrokenTaskResult, b: &BrokenTaskResult) -> f64 {
     let (s, u) = (&a.solution, &b.solution);
-    if s.steps != u.steps || s.is_converged() != u.is_converged() {
+    if s.steps != u.steps || s.is_found() != u.is_found() {
         return f64::INFINITY;
     }
     let mut pairs = vec![

@@ -47,7 +47,7 @@ impl BrokenTask<'_> {
         let system = self.system();
         let none = |why| RsbSolution::none(alpha, system.beta, 1, why);
         let symmetric = self.symmetric(alpha, Choice::Poor)?;
-        if !symmetric.is_converged() {
+        if !symmetric.is_found() {
             return Ok(none(symmetric.termination));
         }
         let growth = |ln_gap: f64| growth(&system, &split(&symmetric, ln_gap.exp()));
@@ -111,8 +111,8 @@ impl BrokenTask<'_> {
     /// where there are no clusters.
     pub fn complexity(&self, alpha: f64, rows: usize) -> Result<Vec<RsbSolution>, DomainError> {
         let carried = self.poor(alpha, 1)?;
-        let first = if carried.is_converged() { carried } else { self.at_one(alpha)? };
-        if !first.is_converged() || first.complexity < -1e-9 {
+        let first = if carried.is_found() { carried } else { self.at_one(alpha)? };
+        if !first.is_found() || first.complexity < -1e-9 {
             return Ok(vec![]);
         }
         // Down to where s would rise again, which no clusters do.
@@ -121,7 +121,7 @@ impl BrokenTask<'_> {
         while ratio < 0.998 && found[found.len() - 1].x[0] > smallest {
             let last = &found[found.len() - 1];
             let next = self.at_x(last, alpha, last.x[0] * ratio);
-            if next.is_converged() && next.cluster_minus_beta_f < last.cluster_minus_beta_f {
+            if next.is_found() && next.cluster_minus_beta_f < last.cluster_minus_beta_f {
                 found.push(next);
             } else {
                 ratio = ratio.sqrt();
@@ -133,7 +133,7 @@ impl BrokenTask<'_> {
             let x = high + (low - high) * i as f64 / (rows - 1) as f64;
             let last = &curve[curve.len() - 1];
             let next = self.at_x(last, alpha, x);
-            if !(next.is_converged() && next.cluster_minus_beta_f < last.cluster_minus_beta_f) {
+            if !(next.is_found() && next.cluster_minus_beta_f < last.cluster_minus_beta_f) {
                 break;
             }
             curve.push(next);
@@ -147,7 +147,7 @@ impl BrokenTask<'_> {
     pub fn at_x(&self, from: &RsbSolution, alpha: f64, x: f64) -> RsbSolution {
         let system = self.system();
         let none = RsbSolution::none(alpha, system.beta, 1, Termination::NoSolution);
-        if !(from.is_converged() && from.steps == 1) {
+        if !(from.is_found() && from.steps == 1) {
             return none;
         }
         let mut y: [f64; 6] = from.state().to_coordinates();

@@ -47,7 +47,7 @@ impl BrokenTask<'_> {
             let first = trace.points.first()?;
             let steps = 1;
             if first.y[x_index(steps, 1)] < 0.0 {
-                return self.onset();
+                return self.unit_x_at_small_gap().or_else(|| self.onset());
             }
             let zeros = trace.zeros(|y| y[x_index(steps, 1)]);
             zeros.first().map(|point| report(trace, point))
@@ -56,7 +56,7 @@ impl BrokenTask<'_> {
 
     /// The spinodal of the broken poor branch: where its α is largest.
     pub fn fold(&self, steps: usize) -> Option<RsbSolution> {
-        each!(self.trace(steps)?, trace => trace
+        let traced = each!(self.trace(steps)?, trace => trace
             .all_folds()
             .iter()
             .map(|fold| RsbSolution {
@@ -65,7 +65,8 @@ impl BrokenTask<'_> {
                 ..report(trace, &fold.point)
             })
             .filter(RsbSolution::is_physical)
-            .max_by(|a, b| a.alpha.total_cmp(&b.alpha)))
+            .max_by(|a, b| a.alpha.total_cmp(&b.alpha)));
+        traced.or_else(|| if steps == 1 { self.fold_at_small_gap() } else { None })
     }
 
     /// Where λ_l of the branch with `steps` steps vanishes, in the order of the curve.
@@ -94,7 +95,9 @@ impl BrokenTask<'_> {
             value(self.symmetric(alpha, Choice::Good)) - value(self.poor(alpha, steps))
         };
         let margin = 1e-6 * (high - low);
-        let alpha = scalar::root(gap, low + margin, high - margin, 1e-10)?;
+        let Some(alpha) = scalar::root(gap, low + margin, high - margin, 1e-10) else {
+            return if steps == 1 { self.crossing_at_small_gap() } else { None };
+        };
         let (poor, good) =
             (self.poor(alpha, steps).ok()?, self.symmetric(alpha, Choice::Good).ok()?);
         Some(BrokenCrossing { alpha, minus_beta_f: good.minus_beta_f, poor, good })

@@ -6,11 +6,11 @@
 //! are solved together for the three conjugates and α. If it is nowhere negative but
 //! small, the curve is searched around its minimum.
 
-use remanent_math::continuation::{Tracer, advance, point_at};
-use remanent_math::linear::{axpy, max_norm};
+use remanent_math::continuation::{Tracer, point_at};
 use remanent_math::newton::{Newton, Outcome, Root};
 use remanent_math::scalar;
 
+use crate::curve::Curve;
 use crate::ends::start_of_poor;
 use crate::resolution::Resolution;
 use crate::strand::{CurvePoint, equations};
@@ -19,16 +19,75 @@ use crate::task::{Task, from_coordinates};
 /// The largest α and the largest ln q_0_hat at which the zero is looked for.
 const FARTHEST: f64 = 60.0;
 const LARGEST_FIELDS: f64 = 19.0;
-/// Where the smallest replicon of the coarse curve is below this, it is looked at closely.
-const NEARLY: f64 = 0.3;
 
 fn replicon(task: &Task, y: &[f64; 4], resolution: Resolution) -> Option<f64> {
     let turn = task.iterate(&from_coordinates(&[y[0], y[1], y[2]]), resolution)?;
     Some(1.0 - y[3].exp() * turn.energy.curvature2 * turn.site.variance2)
 }
 
-/// The coordinates of the zero: those of the conjugates, and ln α.
-pub(super) fn replicon_zero(task: &Task, resolution: Resolution) -> Option<Root<4>> {
+/// The smallest replicon along a curve from α → 0.
+pub(super) struct Lowest<'a, 'b> {
+    curve: &'b Curve<'a>,
+    resolution: Resolution,
+    /// The traced point with the smallest replicon.
+    nearest: usize,
+    /// Where it is smallest, in units of the traced intervals before (−1 to 0) and behind (0 to 1).
+    place: f64,
+    /// The replicon there.
+    pub(super) value: f64,
+}
+
+impl<'a, 'b> Lowest<'a, 'b> {
+    pub(super) fn of(curve: &'b Curve<'a>, resolution: Resolution) -> Option<Self> {
+        let points = &curve.strands().first()?.points;
+        let value = |y: &[f64; 4]| {
+            replicon(curve.task(), y, resolution).unwrap_or(f64::INFINITY)
+        };
+        let values: Vec<f64> = points.iter().map(|p| value(&p.y)).collect();
+        let nearest = (1..points.len().saturating_sub(1))
+            .min_by(|&i, &j| values[i].total_cmp(&values[j]))?;
+        let mut lowest = Self { curve, resolution, nearest, place: 0.0, value: values[nearest] };
+        (lowest.place, lowest.value) =
+            scalar::minimum(|x| lowest.replicon(x).unwrap_or(f64::INFINITY), -1.0, 1.0, 1e-5);
+        Some(lowest)
+    }
+
+    /// The coordinates at a place.
+    fn at(&self, place: f64) -> Option<[f64; 4]> {
+        let points = &self.curve.strands().first()?.points;
+        let (from, x) =
+            if place < 0.0 { (self.nearest - 1, 1.0 + place) } else { (self.nearest, place) };
+        Some(self.curve.between(&points[from], &points[from + 1], x)?.y)
+    }
+
+    fn replicon(&self, place: f64) -> Option<f64> {
+        replicon(self.curve.task(), &self.at(place)?, self.resolution)
+    }
+
+    /// α at the smallest replicon.
+    pub(super) fn alpha(&self) -> Option<f64> {
+        Some(self.at(self.place)?[3].exp())
+    }
+}
+
+/// The first of two zeros that lie closer together than the points of a trace.
+fn first_of_pair(curve: &Curve, resolution: Resolution) -> Option<[f64; 4]> {
+    let lowest = Lowest::of(curve, resolution)?;
+    let value = |place: f64| lowest.replicon(place).unwrap_or(f64::NAN);
+    let zero = (lowest.value < 0.0).then(|| scalar::root(value, -1.0, lowest.place, 1e-8))??;
+    lowest.at(zero)
+}
+
+/// The coordinates of the zero: those of the conjugates, and ln α. `curve`, the solutions in shorter steps, is
+/// needed where the zero is not seen on the way.
+pub(super) fn replicon_zero<'a, 'b>(
+    task: &Task<'a>,
+    resolution: Resolution,
+    curve: impl FnOnce() -> Option<&'b Curve<'a>>,
+) -> Option<Root<4>>
+where
+    'a: 'b,
+{
     let coarse = Resolution::unchecked(resolution.factor().min(1.0) * 1.4 * 0.34);
     let start = start_of_poor(task, 1.0, coarse)?;
     let mut f = |y: &[f64; 4]| equations(task, y, coarse);
@@ -50,30 +109,14 @@ pub(super) fn replicon_zero(task: &Task, resolution: Resolution) -> Option<Root<
     };
     let (points, _) = tracer.trace(&mut f, first, &mut stop);
     let last = points.len() - 1;
-    let between: [f64; 4] = if values[last] < 0.0 {
-        let (before, after) = (*values.get(last.checked_sub(1)?)?, values[last]);
+    let (before, after) = (*values.get(last.checked_sub(1)?)?, values[last]);
+    // A pair of zeros between two points is not seen.
+    let between = if after < 0.0 {
         let share = before / (before - after);
         let (a, b) = (&points[last - 1].y, &points[last].y);
         std::array::from_fn(|k| a[k] + share * (b[k] - a[k]))
     } else {
-        // Two zeros may lie close together, between two points.
-        let i = (1..last).min_by(|i, j| values[*i].total_cmp(&values[*j]))?;
-        if values[i].is_nan() || values[i] > NEARLY {
-            return None;
-        }
-        let span = |k: usize| max_norm(&axpy(&points[k].y, -1.0, &points[k - 1].y));
-        let mut at = |s: f64| {
-            let point = advance(&mut f, &points[i], s, 1e-6)?;
-            Some((point.y, replicon(task, &point.y, coarse)?))
-        };
-        let mut value = |s: f64| at(s).map_or(f64::INFINITY, |(_, value)| value);
-        let first = -2.0 * span(i);
-        let (lowest, low) = scalar::minimum(&mut value, first, 2.0 * span(i + 1), 1e-4);
-        if low > 0.0 {
-            return None;
-        }
-        let zero = scalar::root(value, first, lowest, 1e-4)?;
-        at(zero)?.0
+        first_of_pair(curve()?, resolution)?
     };
     let mut closed = |y: &[f64; 4]| {
         let turn = task.iterate(&from_coordinates(&[y[0], y[1], y[2]]), resolution)?;

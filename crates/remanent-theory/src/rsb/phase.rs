@@ -28,9 +28,11 @@ use remanent_math::scalar;
 use serde::{Deserialize, Serialize};
 
 use super::equations::stabilities;
+use super::onset::Lowest;
 use super::solve::{Hold, solve};
 use super::state::{State, alpha_index, gap_index, x_index};
 use super::task::BrokenTask;
+use super::trace::SMALLER;
 use crate::branches::{folds, replicon_zeros};
 use crate::curve::Branch;
 use crate::parameters::{DomainError, Prior};
@@ -138,8 +140,8 @@ impl BrokenTask<'_> {
             let good = folds(curve, resolution).into_iter().find(|f| f.ends == Branch::Good);
             (replicon_zeros(curve, resolution), good.map(|f| f.alpha))
         });
-        let closing = zeros.get(1).filter(|_| opening.is_some());
-        let onset = opening.map(|o| o.alpha);
+        let onset = self.onset_root().map(|root| root.x[3].exp());
+        let closing = zeros.get(1).filter(|_| onset.is_some());
         // Where it begins with one step already, the onset is discontinuous.
         let condensation = self.beginning();
         let dynamical = match &condensation {
@@ -189,6 +191,10 @@ pub(super) struct Opening {
 
 impl BrokenTask<'_> {
     pub(super) fn opening(&self) -> Option<Opening> {
+        SMALLER.iter().find_map(|part| self.opening_at(part * OPENING))
+    }
+
+    fn opening_at(&self, first: f64) -> Option<Opening> {
         let system = self.system();
         let onset = self.onset_root()?.x;
         let mut y = [0.0; 6];
@@ -201,10 +207,10 @@ impl BrokenTask<'_> {
             (root.outcome == Outcome::Converged).then_some(y)
         };
         // From a larger gap, where x is easily found.
-        let state = State::from_coordinates(&solve_at(10.0 * OPENING)?);
+        let state = State::from_coordinates(&solve_at(10.0 * first)?);
         let stability = stabilities(&state, &system.turn(&state, false)?);
         let mut x_at = |gap: f64| solve_at(gap).map(|y| y[x_index(1, 1)].exp());
-        let (twice, once) = (x_at(2.0 * OPENING)?, x_at(OPENING)?);
+        let (twice, once) = (x_at(2.0 * first)?, x_at(first)?);
         Some(Opening {
             alpha: onset[3].exp(),
             x: 2.0 * once - twice,
@@ -245,24 +251,8 @@ fn first_breaking(prior: Prior, below: f64, above: f64) -> Option<PhasePoint> {
     let smallest = |beta: f64| {
         let single = first_task(beta, prior)?;
         let curve = single.curve(3.0)?;
-        let points = &curve.strands().first()?.points;
-        let task = single.task();
-        let value = |y: &[f64; 4]| {
-            let c = crate::task::from_coordinates(&[y[0], y[1], y[2]]);
-            let turn = task.iterate(&c, single.resolution());
-            turn.map_or(f64::INFINITY, |t| {
-                1.0 - y[3].exp() * t.energy.curvature2 * t.site.variance2
-            })
-        };
-        let i = (1..points.len().saturating_sub(1))
-            .min_by(|&i, &j| value(&points[i].y).total_cmp(&value(&points[j].y)))?;
-        let at = |x: f64| {
-            let (from, x) = if x < 0.0 { (i - 1, 1.0 + x) } else { (i, x) };
-            curve.between(&points[from], &points[from + 1], x)
-        };
-        let (x, replicon) =
-            scalar::minimum(|x| at(x).map_or(f64::INFINITY, |p| value(&p.y)), -1.0, 1.0, 1e-5);
-        Some((replicon, at(x)?.y[3].exp()))
+        let lowest = Lowest::of(&curve, single.resolution())?;
+        Some((lowest.value, lowest.alpha()?))
     };
     let replicon = |beta: f64| smallest(beta).map_or(f64::NAN, |(replicon, _)| replicon);
     let beta = scalar::root(replicon, below, above, 1e-8)?;

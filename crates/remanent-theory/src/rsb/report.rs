@@ -10,6 +10,7 @@ use crate::curve::Branch;
 use crate::number;
 use crate::resolution::Resolution;
 use crate::solution::{Solution, Termination, generalisation_error};
+use crate::stage::ACCURACY;
 
 /// One solution with K steps. Where there is none, the numbers are NaN (null in
 /// JSON), the lists are empty, and `termination` says why.
@@ -131,7 +132,7 @@ impl RsbSolution {
 
     /// A replica-symmetric solution in this form.
     pub fn symmetric(s: &Solution, is_saddle: bool) -> Self {
-        if !s.is_converged() {
+        if !s.is_found() {
             return Self::none(s.alpha, s.beta, 0, s.termination);
         }
         Self {
@@ -160,20 +161,25 @@ impl RsbSolution {
         }
     }
 
-    /// Whether the numbers are those of a solution.
+    /// Whether the numbers are those of a solution, and accurate.
     pub fn is_converged(&self) -> bool {
         self.termination == Termination::Converged
+    }
+
+    /// Whether the numbers are those of a solution, accurate or not.
+    pub fn is_found(&self) -> bool {
+        matches!(self.termination, Termination::Converged | Termination::Inaccurate)
     }
 
     /// Whether 0 < x_1 < … < x_K ≤ 1, as for a measure over clusters.
     pub fn is_physical(&self) -> bool {
         let rising = self.x.windows(2).all(|w| w[0] < w[1]);
-        self.is_converged() && rising && self.x.last().is_none_or(|x| *x <= 1.0 + 1e-9)
+        self.is_found() && rising && self.x.last().is_none_or(|x| *x <= 1.0 + 1e-9)
     }
 
     /// Whether no level wants to break once more, to within `tolerance`.
     pub fn is_stable(&self, tolerance: f64) -> bool {
-        self.is_converged() && self.stability.iter().all(|l| *l > -tolerance)
+        self.is_found() && self.stability.iter().all(|l| *l > -tolerance)
     }
 
     /// Overlap of two states drawn from the whole measure,
@@ -225,6 +231,8 @@ pub(super) fn finish<const M: usize>(
     let value = phi(system, &state, &turn);
     let slopes: Vec<f64> = (1..=steps).map(|l| d_phi_d_x(&state, &turn, l)).collect();
     let pull = state.x.first().map_or(0.0, |x| x * slopes[0]);
+    let quadrature_error = quadrature_error(system, root, &state, &turn, is_static);
+    let is_accurate = quadrature_error <= ACCURACY;
     RsbSolution {
         alpha: state.alpha,
         beta: system.beta,
@@ -252,9 +260,9 @@ pub(super) fn finish<const M: usize>(
         stiffness: state.conjugates.stiffness,
         q_hat_gaps: state.conjugates.gaps.clone(),
         residual: root.residual,
-        quadrature_error: quadrature_error(system, root, &state, &turn, is_static),
+        quadrature_error,
         x: state.x,
-        termination: Termination::Converged,
+        termination: if is_accurate { Termination::Converged } else { Termination::Inaccurate },
     }
 }
 

@@ -3,12 +3,14 @@
 use std::sync::OnceLock;
 
 use remanent_math::continuation::Point;
+use remanent_math::linear::{axpy, max_norm};
 use remanent_math::newton::Root;
 use remanent_math::scalar;
 
 use super::equations::{System, stabilities};
 use super::onset::replicon_zero;
 use super::report::{RsbSolution, finish};
+use super::solve::{Hold, solve};
 use super::state::{State, alpha_index, gap_index, x_index};
 use super::trace::{Care, Origin, Trace, hermite};
 use crate::curve::{Branch, Curve};
@@ -22,6 +24,9 @@ use crate::task::Task;
 
 /// The largest number of steps that can be asked for.
 pub const MAX_STEPS: usize = 3;
+
+/// How often the number of nodes is doubled for a solution that is inaccurate.
+const REFINEMENTS: usize = 1;
 
 /// The replica-symmetric curve of a first task is traced up to this α.
 const TRACED: f64 = 3.0;
@@ -137,7 +142,7 @@ impl<'a> BrokenTask<'a> {
     }
 
     pub(super) fn onset_root(&self) -> Option<&Root<4>> {
-        let found = || replicon_zero(&self.task, self.resolution);
+        let found = || replicon_zero(&self.task, self.resolution, || self.curve());
         self.onset.get_or_init(found).as_ref()
     }
 
@@ -233,7 +238,7 @@ impl<'a> BrokenTask<'a> {
             return Ok(self.all_symmetric(alpha).into_iter().map(|(s, _)| s).collect());
         }
         let mut solutions = self.roots(alpha, steps);
-        solutions.retain(|s| !s.is_converged() || s.is_physical());
+        solutions.retain(|s| !s.is_found() || s.is_physical());
         Ok(solutions)
     }
 
@@ -243,7 +248,7 @@ impl<'a> BrokenTask<'a> {
         each!(trace, trace => trace
             .roots(alpha)
             .iter()
-            .map(|(root, rises)| finish(&system, root, !rises, true))
+            .map(|(root, rises)| refined(&system, root, alpha, !rises))
             .collect())
     }
 
@@ -255,12 +260,13 @@ impl<'a> BrokenTask<'a> {
             return self.symmetric(alpha, Choice::Poor);
         }
         let mut all = self.solve(alpha, steps)?;
-        let chosen = all.iter().position(|s| !s.is_saddle && s.is_converged());
+        let chosen = all.iter().position(|s| !s.is_saddle && s.is_found());
         Ok(match chosen {
             Some(i) => all.swap_remove(i),
             None => {
                 let why = all.first().map_or(Termination::NoSolution, |s| s.termination);
-                let why = if why == Termination::Converged { Termination::NoSolution } else { why };
+                let found = matches!(why, Termination::Converged | Termination::Inaccurate);
+                let why = if found { Termination::NoSolution } else { why };
                 RsbSolution::none(alpha, self.task.beta, steps, why)
             }
         })
@@ -276,6 +282,33 @@ impl<'a> BrokenTask<'a> {
         rows.retain(RsbSolution::is_physical);
         rows
     }
+}
+
+/// What is reported of a root at `alpha`, with more nodes while it is inaccurate.
+fn refined<const M: usize>(
+    system: &System,
+    root: &Root<M>,
+    alpha: f64,
+    is_saddle: bool,
+) -> RsbSolution {
+    let mut solution = finish(system, root, is_saddle, true);
+    for level in (2..=2 * REFINEMENTS).step_by(2) {
+        if solution.termination != Termination::Inaccurate {
+            break;
+        }
+        let finer = system.with_resolution(system.resolution.level(level));
+        let next = solve(&finer, Hold::LnAlpha(alpha.ln()), root.x, Some(&root.jacobian));
+        // A root elsewhere is another solution.
+        if max_norm(&axpy(&next.x, -1.0, &root.x)) > 0.1 {
+            break;
+        }
+        let next = finish(&finer, &next, is_saddle, true);
+        if !(next.quadrature_error < solution.quadrature_error) {
+            break;
+        }
+        solution = next;
+    }
+    solution
 }
 
 /// Coordinates with a level more inside of the innermost one, as wide as that and with

@@ -22,6 +22,9 @@ use crate::resolution::Resolution;
 
 /// The gap, relative to the field variance it splits from, at which a trace begins.
 pub(super) const FIRST_GAP: f64 = 0.01;
+/// Parts of it that are tried in turn: next to the β at which replica symmetry first breaks, the largest gap of the
+/// curve is proportional to the distance in β.
+pub(super) const SMALLER: [f64; 3] = [1.0, 0.2, 0.04];
 
 /// A trace ends at a gap of this part of the first.
 const CLOSED: f64 = 0.1;
@@ -92,11 +95,21 @@ impl Care {
 impl<'a, const M: usize> Trace<'a, M> {
     /// Follows the curve from its origin.
     pub(super) fn new(system: System<'a>, origin: Origin<M>, care: Care) -> Option<Self> {
+        let parts = if let Origin::Opening { .. } = origin { &SMALLER[..] } else { &[1.0] };
+        parts.iter().find_map(|part| Self::with_first_gap(system, origin, care, part * FIRST_GAP))
+    }
+
+    fn with_first_gap(
+        system: System<'a>,
+        origin: Origin<M>,
+        care: Care,
+        first_gap: f64,
+    ) -> Option<Self> {
         let coarse = Resolution::unchecked(care.fraction((M - 4) / 2) * system.resolution.factor());
         let rough = system.with_resolution(coarse);
         let (hold, start, index) = match origin {
             Origin::Opening { mut y, level, ln_variance } => {
-                y[gap_index(level)] = FIRST_GAP.ln() + ln_variance;
+                y[gap_index(level)] = first_gap.ln() + ln_variance;
                 (Hold::LnGap(level, y[gap_index(level)]), y, gap_index(level))
             }
             Origin::Middle(y) => (Hold::LnAlpha(y[M - 1]), y, M - 1),

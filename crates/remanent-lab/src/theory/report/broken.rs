@@ -1,15 +1,17 @@
 //! What is shown of answers with broken replica symmetry.
 
-use remanent_plot::{Axis, Cell, Color, Curve, Figure, HorizontalLine, Panel, Table, VerticalLine};
+use remanent_plot::{Axis, Cell, Figure, HorizontalLine, Panel, Table, VerticalLine};
 use remanent_theory::rsb::MOST_STEPS;
 use serde_json::{Map, Value, json};
 
-use super::figures::dash;
+use super::figures::by_branch;
 use super::{Conclusion, branches, broken_phases, chain, tables as rows};
 use crate::experiment::Detail;
 use crate::theory::broken::BrokenAsk;
 use crate::theory::options::Rsb;
-use crate::theory::{BrokenAnswer, BrokenBranches, BrokenChain, BrokenRow, Complexity};
+use crate::theory::{
+    BrokenAnswer, BrokenBranches, BrokenChain, BrokenRow, BrokenTaskRow, Complexity,
+};
 
 /// A column that a [`BrokenRow`] has besides those of a solution.
 type Column = (&'static str, fn(&BrokenRow) -> Cell);
@@ -203,33 +205,23 @@ pub(super) fn tables(ask: &BrokenAsk, answer: &BrokenAnswer, detail: Detail) -> 
 
 fn chain_table(ask: &BrokenAsk, points: &[BrokenChain], detail: Detail) -> Table {
     let BrokenAsk::Chain { parameters, axes } = ask else { return Table::new([""; 0]) };
-    let tasks = parameters.alpha.len();
-    let all: Vec<&BrokenRow> = points.iter().flat_map(|p| p.tasks.iter().map(|t| &t.row)).collect();
-    let shown = names(&all, detail, &SHORT);
+    let all: Vec<&BrokenRow> = points.iter().flat_map(BrokenChain::rows).collect();
     // The own error is among the errors.
-    let shown: Vec<&str> = shown.into_iter().filter(|name| *name != "eps").collect();
+    let shown: Vec<&str> =
+        names(&all, detail, &SHORT).into_iter().filter(|name| *name != "eps").collect();
     let leading: Vec<String> = axes.iter().map(|a| chain::column(&a.name)).collect();
-    let leads = |name: &&String| !shown.contains(&name.as_str());
-    let mut table = Table::new(
-        leading
-            .iter()
-            .filter(leads)
-            .cloned()
-            .chain(["task".to_owned()])
-            .chain(shown.iter().map(|name| (*name).to_owned()))
-            .chain((1..=tasks).map(|k| format!("eps_{k}"))),
-    );
-    for point in points {
-        for task in &point.tasks {
-            let at = leading.iter().zip(&point.at).filter(|(name, _)| leads(name));
-            let mut cells: Vec<Cell> = at.map(|(_, (_, value))| Cell::Number(*value)).collect();
-            cells.push(Cell::Integer(task.task as i64));
-            cells.extend(shown.iter().map(|name| cell(&task.row, name)));
-            cells.extend((0..tasks).map(|k| number(task.eps_by_task.get(k).copied().flatten())));
-            table.push(cells);
-        }
-    }
-    table
+    let tasks_of = points.iter().flat_map(|point| {
+        let at: Vec<f64> = point.at.iter().map(|(_, value)| *value).collect();
+        point.tasks.iter().map(move |task| (at.clone(), task))
+    });
+    let row = |(at, task): (Vec<f64>, &BrokenTaskRow)| rows::TaskRow {
+        at,
+        task: task.task,
+        cells: shown.iter().map(|name| cell(&task.row, name)).collect(),
+        errors: task.eps_by_task.iter().map(|eps| or_nan(*eps)).collect(),
+    };
+    let columns = shown.iter().map(|name| (*name).to_owned()).collect();
+    rows::task_rows(&leading, columns, tasks_of.map(row), parameters.alpha.len())
 }
 
 fn branches_tables(found: &BrokenBranches, detail: Detail) -> Vec<Table> {
@@ -264,7 +256,7 @@ pub(super) fn figure(ask: &BrokenAsk, answer: &BrokenAnswer) -> Figure {
             }
         }
         (BrokenAsk::Chain { parameters, axes }, BrokenAnswer::Chain(points)) => {
-            chain_figure(points, axes.first().map(|a| a.name.as_str()), parameters.alpha.len())
+            chain::figure(&points.iter().map(chain::Drawn::from).collect::<Vec<_>>(), axes, parameters.alpha.len())
         }
         (BrokenAsk::Branches { beta, .. }, BrokenAnswer::Branches(found)) => {
             branches_figure(found, *beta)
@@ -289,33 +281,6 @@ const STABILITIES: [Quantity; 3] = [
     ("λ_2", |row| or_nan(row.lambda_2)),
 ];
 
-/// Adds a line for every run of rows on the same branch at the same β; the label goes to the first.
-fn lines(
-    panel: &mut Panel,
-    rows: &[&BrokenRow],
-    x: impl Fn(&BrokenRow) -> f64,
-    y: impl Fn(&BrokenRow) -> f64,
-    label: &str,
-    color: usize,
-) {
-    if rows.iter().all(|row| y(row).is_nan()) {
-        return;
-    }
-    let mut label = Some(label).filter(|label| !label.is_empty());
-    for run in rows.chunk_by(|a, b| a.solution.branch == b.solution.branch) {
-        let (xs, ys): (Vec<f64>, Vec<f64>) = run.iter().map(|row| (x(row), y(row))).unzip();
-        let dash = dash(run[0].solution.branch);
-        let mut curve = Curve::new(xs, ys).color(Color::Palette(color)).dash(dash);
-        if let Some(text) = label.take() {
-            curve = curve.label(text);
-        }
-        if run.len() == 1 {
-            curve = curve.markers();
-        }
-        panel.push(curve);
-    }
-}
-
 /// Order parameters, error, free energy, x and stabilities.
 fn rows_figure(rows: &[BrokenRow], name: &str, x: fn(&BrokenRow) -> f64) -> Figure {
     let mut sorted: Vec<&BrokenRow> = rows.iter().collect();
@@ -326,40 +291,16 @@ fn rows_figure(rows: &[BrokenRow], name: &str, x: fn(&BrokenRow) -> f64) -> Figu
     let mut parisi = Panel::new("Parisi parameter", axis(), Axis::linear("x"));
     let mut stability = Panel::new("stability", axis(), Axis::linear("λ"));
     for (color, (name, y)) in OVERLAPS.into_iter().enumerate() {
-        lines(&mut order, &sorted, x, y, name, color);
+        by_branch(&mut order, &sorted, x, y, Some(name), color);
     }
-    lines(&mut error, &sorted, x, |row| row.solution.eps, "", 0);
-    lines(&mut parisi, &sorted, x, |row| or_nan(row.x), "x_1", 0);
-    lines(&mut parisi, &sorted, x, |row| or_nan(row.x_2), "x_2", 1);
+    by_branch(&mut error, &sorted, x, |row| row.solution.eps, None, 0);
+    by_branch(&mut parisi, &sorted, x, |row| or_nan(row.x), Some("x_1"), 0);
+    by_branch(&mut parisi, &sorted, x, |row| or_nan(row.x_2), Some("x_2"), 1);
     for (color, (name, y)) in STABILITIES.into_iter().enumerate() {
-        lines(&mut stability, &sorted, x, y, name, color);
+        by_branch(&mut stability, &sorted, x, y, Some(name), color);
     }
     stability.push(HorizontalLine::new(0.0));
     Figure { panels: vec![order, error, parisi, stability], columns: 2, title: None }
-}
-
-/// Errors over the tasks, or at the end of the chain over the first scanned parameter.
-fn chain_figure(points: &[BrokenChain], scanned: Option<&str>, tasks: usize) -> Figure {
-    let x = scanned.map_or("after task".into(), chain::symbol);
-    let mut panel = Panel::new("error on every task", Axis::linear(x), Axis::linear("ε"));
-    for k in 0..tasks {
-        let error = |errors: &[Option<f64>]| or_nan(errors.get(k).copied().flatten());
-        let (xs, ys): (Vec<f64>, Vec<f64>) = match (scanned, points) {
-            (None, [point]) => {
-                point.tasks.iter().map(|t| (t.task as f64, error(&t.eps_by_task))).unzip()
-            }
-            _ => points
-                .iter()
-                .filter_map(|p| {
-                    let last = p.tasks.get(tasks - 1)?;
-                    Some((p.at.first()?.1, error(&last.eps_by_task)))
-                })
-                .unzip(),
-        };
-        let curve = Curve::new(xs, ys).color(Color::Palette(k)).label(format!("ε_{}", k + 1));
-        panel.push(if scanned.is_none() { curve.markers() } else { curve });
-    }
-    Figure::single(panel)
 }
 
 /// The symmetric curves with the broken ones over them, and x.
@@ -370,19 +311,19 @@ fn branches_figure(found: &BrokenBranches, beta: f64) -> Figure {
     let alpha = |row: &BrokenRow| row.solution.alpha;
     let label = format!("{steps}RSB");
     let mut parisi = Panel::new("Parisi parameter", Axis::linear("α"), Axis::linear("x"));
-    lines(&mut parisi, &rows, alpha, |row| or_nan(row.x), "x_1", 5);
-    lines(&mut parisi, &rows, alpha, |row| or_nan(row.x_2), "x_2", 7);
+    by_branch(&mut parisi, &rows, alpha, |row| or_nan(row.x), Some("x_1"), 5);
+    by_branch(&mut parisi, &rows, alpha, |row| or_nan(row.x_2), Some("x_2"), 7);
     let mut levels =
         Panel::new(format!("stability with {steps} steps"), Axis::linear("α"), Axis::linear("λ"));
     for (color, (name, y)) in STABILITIES.into_iter().enumerate() {
-        lines(&mut levels, &rows, alpha, y, name, color + 5);
+        by_branch(&mut levels, &rows, alpha, y, Some(name), color + 5);
     }
     levels.push(HorizontalLine::new(0.0));
     if let [error, order, energy, ..] = &mut figure.panels[..] {
-        lines(error, &rows, alpha, |row| row.solution.eps, &label, 5);
-        lines(energy, &rows, alpha, |row| row.solution.minus_beta_f, &label, 5);
+        by_branch(error, &rows, alpha, |row| row.solution.eps, Some(&label), 5);
+        by_branch(energy, &rows, alpha, |row| row.solution.minus_beta_f, Some(&label), 5);
         for (color, (name, y)) in OVERLAPS.into_iter().enumerate() {
-            lines(order, &rows, alpha, y, &format!("{name}, {label}"), color + 5);
+            by_branch(order, &rows, alpha, y, Some(&format!("{name}, {label}")), color + 5);
         }
         for landmark in &found.broken.landmarks {
             let at = landmark.row.solution.alpha;
@@ -408,9 +349,9 @@ fn complexity_figure(found: &Complexity) -> Figure {
     let mut sigma = Panel::new("complexity", axis(), Axis::linear("Σ"));
     let mut parisi = Panel::new("slope", axis(), Axis::linear("x = −dΣ/ds"));
     let mut stability = Panel::new("stability inside clusters", axis(), Axis::linear("λ_1"));
-    lines(&mut sigma, &rows, s, |row| or_nan(row.complexity), "", 0);
-    lines(&mut parisi, &rows, s, |row| or_nan(row.x), "", 0);
-    lines(&mut stability, &rows, s, |row| or_nan(row.lambda_1), "", 0);
+    by_branch(&mut sigma, &rows, s, |row| or_nan(row.complexity), None, 0);
+    by_branch(&mut parisi, &rows, s, |row| or_nan(row.x), None, 0);
+    by_branch(&mut stability, &rows, s, |row| or_nan(row.lambda_1), None, 0);
     stability.push(HorizontalLine::new(0.0));
     if let Some(row) = split(found) {
         sigma.push(VerticalLine::new(s(row)).label("λ_1 = 0"));

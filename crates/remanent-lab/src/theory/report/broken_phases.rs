@@ -77,8 +77,12 @@ pub(super) fn tables(phases: &BrokenPhases, detail: Detail) -> Vec<Table> {
     vec![table, points]
 }
 
-/// All lines in the plane of α and β.
 pub(super) fn figure(phases: &BrokenPhases) -> Figure {
+    Figure::single(broken_phase_panel(phases))
+}
+
+/// All lines of a phase diagram with one step in the plane of α and β.
+pub fn broken_phase_panel(phases: &BrokenPhases) -> Panel {
     let broken = &phases.broken;
     let largest = broken
         .rows
@@ -139,5 +143,5 @@ pub(super) fn figure(phases: &BrokenPhases) -> Figure {
             );
         }
     }
-    Figure::single(panel)
+    panel
 }

@@ -1,12 +1,13 @@
 //! What is shown of `theory chain`.
 
 use remanent_plot::{Axis, Color, Curve, Figure, Map, Panel, Table};
-use remanent_theory::chain::{ChainResult, TaskResult};
+use remanent_theory::chain::TaskResult;
 use remanent_theory::curve::Branch;
 use remanent_theory::scan::{ScanAxis, ScanPoint};
 
 use super::{Conclusion, tables as rows};
 use crate::experiment::Detail;
+use crate::theory::{BrokenChain, BrokenTaskRow};
 
 /// The name of a scanned parameter in a column: `alpha2` for `alpha.2`, `r0_1` for `r0.1`.
 pub(super) fn column(name: &str) -> String {
@@ -52,60 +53,99 @@ pub(super) fn tables(
     all
 }
 
+/// What is drawn of a chain, whatever its symmetry.
+pub(super) struct Drawn {
+    tasks: Vec<DrawnTask>,
+}
+
+struct DrawnTask {
+    task: usize,
+    /// The error on every task.
+    errors: Vec<f64>,
+    /// q_d, r and p.
+    overlaps: [f64; 3],
+    /// Where it changes, a line ends.
+    branch: Branch,
+}
+
+impl From<&ScanPoint> for Drawn {
+    fn from(point: &ScanPoint) -> Self {
+        let task = |t: &TaskResult| DrawnTask {
+            task: t.task,
+            errors: t.eps_by_task.clone(),
+            overlaps: [t.solution.q_d, t.solution.r, t.solution.p],
+            branch: t.solution.branch,
+        };
+        Self { tasks: point.chain.tasks.iter().map(task).collect() }
+    }
+}
+
+impl From<&BrokenChain> for Drawn {
+    fn from(chain: &BrokenChain) -> Self {
+        let task = |t: &BrokenTaskRow| {
+            let s = &t.row.solution;
+            DrawnTask {
+                task: t.task,
+                errors: t.eps_by_task.iter().map(|eps| eps.unwrap_or(f64::NAN)).collect(),
+                overlaps: [s.q_d, s.r, s.p],
+                branch: s.branch,
+            }
+        };
+        Self { tasks: chain.tasks.iter().map(task).collect() }
+    }
+}
+
+impl Drawn {
+    /// The error on task `k` at the end of the chain.
+    fn final_error(&self, tasks: usize, k: usize) -> f64 {
+        let last = self.tasks.get(tasks.wrapping_sub(1));
+        last.and_then(|t| t.errors.get(k)).copied().unwrap_or(f64::NAN)
+    }
+
+    /// The branch of the last task.
+    fn last_branch(&self) -> Option<Branch> {
+        self.tasks.last().map(|t| t.branch)
+    }
+}
+
 /// Errors over the tasks, over the scanned parameter, or as maps over two.
-pub(super) fn figure(points: &[ScanPoint], axes: &[ScanAxis], tasks: usize) -> Figure {
+pub(super) fn figure(points: &[Drawn], axes: &[ScanAxis], tasks: usize) -> Figure {
     match axes {
-        [] => points.first().map(|p| chain_figure(&p.chain, tasks)).unwrap_or_default(),
+        [] => points.first().map(|p| chain_figure(p, tasks)).unwrap_or_default(),
         [x, y, ..] => map_figure(points, x, y, tasks),
         [x] => scan_figure(points, x, tasks),
     }
 }
 
-fn chain_figure(result: &ChainResult, tasks: usize) -> Figure {
+fn chain_figure(chain: &Drawn, tasks: usize) -> Figure {
     let axis = || Axis::linear("after task");
     let mut errors = Panel::new("error on every task", axis(), Axis::linear("ε"));
-    let after: Vec<f64> = result.tasks.iter().map(|t| t.task as f64).collect();
+    let after: Vec<f64> = chain.tasks.iter().map(|t| t.task as f64).collect();
     for k in 0..tasks {
-        let of = |t: &TaskResult| t.eps_by_task.get(k).copied().unwrap_or(f64::NAN);
-        let y = result.tasks.iter().map(of).collect();
+        let of = |t: &DrawnTask| t.errors.get(k).copied().unwrap_or(f64::NAN);
+        let y = chain.tasks.iter().map(of).collect();
         let curve = Curve::new(after.clone(), y).color(Color::Palette(k)).markers();
         errors.push(curve.label(format!("task {}", k + 1)));
     }
     let mut order = Panel::new("order parameters", axis(), Axis::linear("overlap"));
-    type Quantity = (&'static str, fn(&TaskResult) -> f64);
-    let quantities: [Quantity; 3] =
-        [("q_d", |t| t.solution.q_d), ("r", |t| t.solution.r), ("p", |t| t.solution.p)];
-    for (color, (name, y)) in quantities.into_iter().enumerate() {
-        let y = result.tasks.iter().map(y).collect();
+    for (color, name) in ["q_d", "r", "p"].into_iter().enumerate() {
+        let y = chain.tasks.iter().map(|t| t.overlaps[color]).collect();
         let curve = Curve::new(after.clone(), y).color(Color::Palette(color)).markers();
         order.push(curve.label(name));
     }
     Figure { panels: vec![errors, order], columns: 2, title: None }
 }
 
-/// The error on task `k` at the end of the chain.
-fn final_error(point: &ScanPoint, tasks: usize, k: usize) -> f64 {
-    if point.chain.tasks.len() < tasks {
-        return f64::NAN;
-    }
-    point.chain.final_errors().get(k).copied().unwrap_or(f64::NAN)
-}
-
-/// The branch of the last task.
-fn last_branch(point: &ScanPoint) -> Option<Branch> {
-    point.chain.tasks.last().map(|t| t.solution.branch)
-}
-
-fn scan_figure(points: &[ScanPoint], axis: &ScanAxis, tasks: usize) -> Figure {
+fn scan_figure(points: &[Drawn], axis: &ScanAxis, tasks: usize) -> Figure {
     let x = Axis::linear(symbol(&axis.name));
     let mut panel = Panel::new(format!("errors after task {tasks}"), x, Axis::linear("ε"));
-    let rows: Vec<(f64, &ScanPoint)> = axis.values.iter().copied().zip(points).collect();
+    let rows: Vec<(f64, &Drawn)> = axis.values.iter().copied().zip(points).collect();
     for k in 0..tasks {
         // A line ends where the chain jumps to another branch.
-        for (number, run) in rows.chunk_by(|a, b| last_branch(a.1) == last_branch(b.1)).enumerate()
-        {
+        let runs = rows.chunk_by(|a, b| a.1.last_branch() == b.1.last_branch());
+        for (number, run) in runs.enumerate() {
             let xs: Vec<f64> = run.iter().map(|r| r.0).collect();
-            let ys = run.iter().map(|r| final_error(r.1, tasks, k)).collect();
+            let ys = run.iter().map(|r| r.1.final_error(tasks, k)).collect();
             let mut curve = Curve::new(xs, ys).color(Color::Palette(k));
             if number == 0 {
                 curve = curve.label(format!("ε_{}", k + 1));
@@ -120,12 +160,12 @@ fn scan_figure(points: &[ScanPoint], axis: &ScanAxis, tasks: usize) -> Figure {
 }
 
 /// One map per task. The points vary fastest along the second axis.
-fn map_figure(points: &[ScanPoint], x: &ScanAxis, y: &ScanAxis, tasks: usize) -> Figure {
+fn map_figure(points: &[Drawn], x: &ScanAxis, y: &ScanAxis, tasks: usize) -> Figure {
     let panel = |k: usize| {
         let (columns, rows) = (x.values.len(), y.values.len());
         let mut values = vec![f64::NAN; columns * rows];
         for (i, point) in points.iter().enumerate() {
-            values[(i % rows) * columns + i / rows] = final_error(point, tasks, k);
+            values[(i % rows) * columns + i / rows] = point.final_error(tasks, k);
         }
         let title = format!("task {} after task {tasks}", k + 1);
         let axes = (Axis::linear(symbol(&x.name)), Axis::linear(symbol(&y.name)));

@@ -9,22 +9,31 @@ pub(super) fn dash(branch: Branch) -> Dash {
     if branch == Branch::Middle { Dash::Dashed } else { Dash::Solid }
 }
 
-/// Adds one line per run of rows on the same branch; the label goes to the first.
-pub(super) fn by_branch(
+/// Adds one line per run of rows on the same branch at the same β (or, if β is the axis, at any); the label
+/// goes to the first. Nothing is added if no row has a value.
+pub(super) fn by_branch<T: AsRef<Solution>>(
     panel: &mut Panel,
-    rows: &[&Solution],
-    x: impl Fn(&Solution) -> f64,
-    y: impl Fn(&Solution) -> f64,
+    rows: &[&T],
+    x: impl Fn(&T) -> f64,
+    y: impl Fn(&T) -> f64,
     label: Option<&str>,
     color: usize,
 ) {
+    if rows.iter().all(|row| y(row).is_nan()) {
+        return;
+    }
     let mut label = label;
-    for run in rows.chunk_by(|a, b| a.branch == b.branch) {
-        let xs: Vec<f64> = run.iter().map(|s| x(s)).collect();
-        let ys: Vec<f64> = run.iter().map(|s| y(s)).collect();
-        let mut curve = Curve::new(xs, ys).color(Color::Palette(color)).dash(dash(run[0].branch));
+    let of = |row: &T| row.as_ref().branch;
+    let same = |a: &T, b: &T| {
+        let over_beta = x(a) == a.as_ref().beta && x(b) == b.as_ref().beta;
+        of(a) == of(b) && (over_beta || a.as_ref().beta == b.as_ref().beta)
+    };
+    for run in rows.chunk_by(|a, b| same(a, b)) {
+        let (xs, ys): (Vec<f64>, Vec<f64>) = run.iter().map(|row| (x(row), y(row))).unzip();
+        let branch = of(run[0]);
+        let mut curve = Curve::new(xs, ys).color(Color::Palette(color)).dash(dash(branch));
         // The dashed part is explained by the caption, not by the legend.
-        if run[0].branch != Branch::Middle
+        if branch != Branch::Middle
             && let Some(text) = label.take()
         {
             curve = curve.label(text);

@@ -85,9 +85,46 @@ pub(super) fn others(tasks: &[TaskResult]) -> Table {
     table
 }
 
-/// Tasks of one or more chains: leading cells, the task, its solution, and the
-/// error on every task. A leading name that the solution has as well stands there once: a scan of
+/// A task of a chain as a row: the scanned values, the number of the task, the cells of its own columns, and the
+/// error on every task.
+pub(super) struct TaskRow {
+    pub(super) at: Vec<f64>,
+    pub(super) task: usize,
+    pub(super) cells: Vec<Cell>,
+    pub(super) errors: Vec<f64>,
+}
+
+/// Tasks of one or more chains. A leading name that is among the columns as well stands there once: a scan of
 /// `alpha` sets that of every task.
+pub(super) fn task_rows(
+    leading: &[String],
+    columns: Vec<String>,
+    rows: impl IntoIterator<Item = TaskRow>,
+    tasks: usize,
+) -> Table {
+    let leads: Vec<bool> = leading.iter().map(|name| !columns.contains(name)).collect();
+    let names = leading
+        .iter()
+        .zip(&leads)
+        .filter(|(_, leads)| **leads)
+        .map(|(name, _)| name.clone())
+        .chain(["task".to_owned()])
+        .chain(columns)
+        .chain((1..=tasks).map(|k| format!("eps_{k}")));
+    let mut table = Table::new(names);
+    for row in rows {
+        let at = row.at.into_iter().zip(&leads).filter_map(|(value, leads)| leads.then_some(value));
+        let mut cells: Vec<Cell> = at.map(Cell::Number).collect();
+        cells.push(Cell::Integer(row.task as i64));
+        cells.extend(row.cells);
+        let errors = row.errors.into_iter().chain(std::iter::repeat(f64::NAN));
+        cells.extend(errors.take(tasks).map(Cell::Number));
+        table.push(cells);
+    }
+    table
+}
+
+/// Tasks of one or more chains with their potentials and solutions.
 pub(super) fn tasks<'a>(
     leading: &[String],
     rows: impl IntoIterator<Item = (Vec<f64>, &'a TaskResult)>,
@@ -95,31 +132,21 @@ pub(super) fn tasks<'a>(
     detail: Detail,
 ) -> Table {
     let rows: Vec<(Vec<f64>, &TaskResult)> = rows.into_iter().collect();
-    let columns = columns(detail, rows.iter().map(|(_, task)| &task.solution));
-    let errors = (1..=tasks).map(|k| format!("eps_{k}"));
-    let leads: Vec<bool> =
-        leading.iter().map(|name| !columns.iter().any(|c| c.0 == name)).collect();
-    let names = leading
-        .iter()
-        .zip(&leads)
-        .filter(|(_, leads)| **leads)
-        .map(|(name, _)| name.clone())
-        .chain(["task".to_owned(), "potential".to_owned()])
-        .chain(columns.iter().filter(|c| keep(c.0)).map(|c| c.0.to_owned()))
-        .chain(errors);
-    let mut table = Table::new(names);
-    for (at, task) in rows {
-        let at = at.into_iter().zip(&leads).filter_map(|(value, leads)| leads.then_some(value));
-        let mut cells: Vec<Cell> = at.map(Cell::Number).collect();
-        cells.push(Cell::Integer(task.task as i64));
-        cells.push(Cell::Number(task.potential));
-        let own = columns.iter().filter(|c| keep(c.0)).map(|c| (c.1)(&task.solution));
-        cells.extend(own);
-        let errors = task.eps_by_task.iter().copied().chain(std::iter::repeat(f64::NAN));
-        cells.extend(errors.take(tasks).map(Cell::Number));
-        table.push(cells);
-    }
-    table
+    let columns: Vec<Column> = columns(detail, rows.iter().map(|(_, task)| &task.solution))
+        .into_iter()
+        .filter(|column| keep(column.0))
+        .collect();
+    let names = ["potential"].into_iter().chain(columns.iter().map(|c| c.0)).map(str::to_owned);
+    let row = |(at, task): (Vec<f64>, &TaskResult)| {
+        let own = columns.iter().map(|c| (c.1)(&task.solution));
+        TaskRow {
+            at,
+            task: task.task,
+            cells: [Cell::Number(task.potential)].into_iter().chain(own).collect(),
+            errors: task.eps_by_task.clone(),
+        }
+    };
+    task_rows(leading, names.collect(), rows.into_iter().map(row), tasks)
 }
 
 /// The potential has a column of its own, and the own error is among the errors.

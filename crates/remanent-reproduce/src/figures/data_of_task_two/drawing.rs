@@ -26,7 +26,13 @@ fn draw_line(panel: &mut Panel, line: &Line, index: usize) {
     let x = line.theory.iter().map(|point| point.alpha_2).collect();
     let y = line.theory.iter().map(|point| point.eps.unwrap_or(f64::NAN)).collect();
     let curve = Curve::new(x, y).color(color);
-    panel.push(if index == 0 { curve.label("theory") } else { curve });
+    panel.push(if index == 0 { curve.label("theory, RS") } else { curve });
+    if line.change().is_some() {
+        let x = line.one_step.iter().map(|point| point.alpha_2).collect();
+        let y = line.one_step.iter().map(|point| point.eps.unwrap_or(f64::NAN)).collect();
+        let curve = Curve::new(x, y).color(color).dash(Dash::Dotted).width(2.2);
+        panel.push(if index == 0 { curve.label("theory, 1RSB") } else { curve });
+    }
     let found = || line.found.iter().filter_map(|found| Some((found.alpha_2, found.mean()?)));
     let error = found().map(|(_, eps)| eps.standard_error.unwrap_or(0.0)).collect();
     panel.push(
@@ -47,7 +53,11 @@ fn write_line(table: &mut Table, line: &Line, gamma: f64) {
         let eps = found.mean()?;
         Some(("gd", found.alpha_2, eps.value.into(), eps.standard_error.into()))
     });
-    for (source, alpha_2, eps, error) in theory.chain(found) {
+    let one_step = line.one_step.iter().map(|point| {
+        let source = if point.rsb > 0 { "theory, one step" } else { "theory, no step needed" };
+        (source, point.alpha_2, Cell::from(point.eps.unwrap_or(f64::NAN)), Cell::Missing)
+    });
+    for (source, alpha_2, eps, error) in theory.chain(one_step).chain(found) {
         table.push(vec![source.into(), gamma.into(), line.r_0.into(), alpha_2.into(), eps, error]);
     }
 }

@@ -1,6 +1,7 @@
 //! What is measured of one panel: errors of gradient descent and of the theory against α_2.
 
 use remanent_lab::theory::known;
+use remanent_lab::theory::BrokenChain;
 use remanent_theory::scan::ScanPoint;
 use serde::{Deserialize, Serialize};
 
@@ -31,8 +32,11 @@ pub struct View {
 pub struct Line {
     /// The similarity of the tasks.
     pub r_0: f64,
-    /// By rising α_2.
+    /// By rising α_2, in replica symmetry.
     pub theory: Vec<Predicted>,
+    /// The same with at most one step of replica-symmetry breaking in each task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub one_step: Vec<Predicted>,
     /// By rising α_2.
     pub found: Vec<Found>,
 }
@@ -46,6 +50,21 @@ pub struct Predicted {
     pub eps: Option<f64>,
     /// ε of the second task, which tells where the transition is.
     pub eps_2: Option<f64>,
+    /// The steps of replica-symmetry breaking of the second task.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rsb: usize,
+}
+
+fn is_zero(steps: &usize) -> bool {
+    *steps == 0
+}
+
+/// What one step of replica-symmetry breaking changes of one line.
+pub struct Change {
+    /// α_2 from which and up to which the second task is broken.
+    pub broken: [f64; 2],
+    /// The largest change of ε among these, one step less replica symmetry, and its α_2.
+    pub largest: (f64, f64),
 }
 
 /// Gradient descent after the second task.
@@ -71,11 +90,21 @@ pub struct Average {
 }
 
 impl View {
-    /// Takes the measurements: simulations with a factor γ, and the theory of a question.
-    pub fn of(results: &Results, question: usize, gamma: f64, task: usize) -> Option<Self> {
+    /// Takes the measurements: simulations with a factor γ, and the theory of two questions, in replica
+    /// symmetry and with one step if that was asked.
+    pub fn of(
+        results: &Results,
+        [question, broken]: [usize; 2],
+        gamma: f64,
+        task: usize,
+    ) -> Option<Self> {
         let cases: Vec<&Simulated> =
             results.simulated.iter().filter(|case| case.gamma() == gamma).collect();
         let theory = results.theory.get(question)?.as_chain()?;
+        let broken = match results.theory.get(broken) {
+            Some(answer) => answer.as_broken()?.as_chain()?,
+            None => &[],
+        };
         let r_0 = |case: &Simulated| case.simulation.setting.r_0[0];
         let mut similarities: Vec<f64> = cases.iter().map(|case| r_0(case)).collect();
         similarities.sort_by(f64::total_cmp);
@@ -87,7 +116,11 @@ impl View {
             let same = theory.iter().filter(|point| point.scanned("r0") == Some(r));
             let mut theory: Vec<_> = same.filter_map(|point| Predicted::of(point, task)).collect();
             theory.sort_by(|a, b| a.alpha_2.total_cmp(&b.alpha_2));
-            Some(Line { r_0: r, theory, found })
+            let same = broken.iter().filter(|point| point.scanned("r0") == Some(r));
+            let mut one_step: Vec<_> =
+                same.filter_map(|point| Predicted::of_broken(point, task)).collect();
+            one_step.sort_by(|a, b| a.alpha_2.total_cmp(&b.alpha_2));
+            Some(Line { r_0: r, theory, one_step, found })
         };
         let norms = cases.iter().filter_map(|case| Some(case.summary.ends.first()?.q_star.mean));
         Some(Self {
@@ -102,9 +135,19 @@ impl View {
     pub fn agreement(&self, around: bool) -> Agreement {
         let (task, place) = (self.task, if around { "around" } else { "away from" });
         let what = format!("ε_{task} of gradient descent and theory {place} the transition");
-        let pairs = self.lines.iter().flat_map(|line| line.pairs(around)).collect();
+        let pairs = self.lines.iter().flat_map(|line| line.pairs(&line.theory, around)).collect();
         // Trials of all cases share teachers and patterns: together they are one experiment.
         Agreement::new(what, pairs, 1)
+    }
+
+    /// The same with one step, at the same α_2; none if that was not asked.
+    pub fn agreement_with_one_step(&self, around: bool) -> Option<Agreement> {
+        let (task, place) = (self.task, if around { "around" } else { "away from" });
+        let what =
+            format!("ε_{task} of gradient descent and theory with one step {place} the transition");
+        let known = self.lines.iter().all(|line| !line.one_step.is_empty());
+        let pairs = self.lines.iter().flat_map(|line| line.pairs(&line.one_step, around));
+        known.then(|| Agreement::new(what, pairs.collect(), 1))
     }
 
     /// Whether a simulated α_2 is around the transition.
@@ -117,7 +160,15 @@ impl Predicted {
     fn of(point: &ScanPoint, task: usize) -> Option<Self> {
         let eps = |task: usize| known(*point.chain.tasks.get(1)?.eps_by_task.get(task - 1)?);
         let alpha_2 = point.scanned("alpha.2")?;
-        Some(Self { alpha_2, eps: eps(task), eps_2: eps(2) })
+        Some(Self { alpha_2, eps: eps(task), eps_2: eps(2), rsb: 0 })
+    }
+
+    fn of_broken(point: &BrokenChain, task: usize) -> Option<Self> {
+        let alpha_2 = point.scanned("alpha.2")?;
+        let second = point.tasks.get(1);
+        let eps = |task: usize| *second?.eps_by_task.get(task - 1)?;
+        let rsb = second.map_or(0, |second| second.row.rsb);
+        Some(Self { alpha_2, eps: eps(task), eps_2: eps(2), rsb })
     }
 }
 
@@ -140,10 +191,36 @@ impl Found {
 impl Line {
     /// Where the theory's error of the second task falls most, if that is a jump.
     pub fn jump(&self) -> Option<f64> {
+        Self::jump_of(&self.theory)
+    }
+
+    /// The same with one step.
+    pub fn jump_with_one_step(&self) -> Option<f64> {
+        Self::jump_of(&self.one_step)
+    }
+
+    /// What one step changes; none if the second task is nowhere broken.
+    pub fn change(&self) -> Option<Change> {
+        let broken = || self.one_step.iter().filter(|point| point.rsb > 0);
+        let change = |point: &Predicted| {
+            let same = |other: &&Predicted| (other.alpha_2 - point.alpha_2).abs() < 1e-6;
+            Some((point.eps? - self.theory.iter().find(same)?.eps?, point.alpha_2))
+        };
+        Some(Change {
+            broken: [broken().next()?.alpha_2, broken().last()?.alpha_2],
+            largest: self
+                .one_step
+                .iter()
+                .filter_map(change)
+                .max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()))?,
+        })
+    }
+
+    fn jump_of(theory: &[Predicted]) -> Option<f64> {
         let fall = |pair: &[Predicted]| {
             Some((pair[0].eps_2? - pair[1].eps_2?, 0.5 * (pair[0].alpha_2 + pair[1].alpha_2)))
         };
-        let falls = self.theory.windows(2).filter_map(fall).filter(|fall| fall.0 > JUMP);
+        let falls = theory.windows(2).filter_map(fall).filter(|fall| fall.0 > JUMP);
         falls.max_by(|a, b| a.0.total_cmp(&b.0)).map(|fall| fall.1)
     }
 
@@ -151,9 +228,9 @@ impl Line {
         self.jump().is_some_and(|at| (at - alpha_2).abs() <= AROUND)
     }
 
-    fn pairs(&self, around: bool) -> Vec<Pair> {
+    fn pairs(&self, theory: &[Predicted], around: bool) -> Vec<Pair> {
         let theory =
-            |alpha: f64| self.theory.iter().find(|point| (point.alpha_2 - alpha).abs() < 1e-6)?.eps;
+            |alpha: f64| theory.iter().find(|point| (point.alpha_2 - alpha).abs() < 1e-6)?.eps;
         let found = self.found.iter().filter(|found| self.is_around(found.alpha_2) == around);
         found
             .filter_map(|f| Some(Pair { simulation: f.mean()?, theory: theory(f.alpha_2) }))
@@ -233,8 +310,10 @@ mod tests {
     }
 
     fn line(found: Vec<Found>, theory: &[(f64, Option<f64>)]) -> Line {
-        let point = |&(alpha_2, eps): &(f64, Option<f64>)| Predicted { alpha_2, eps, eps_2: eps };
-        Line { r_0: 0.0, theory: theory.iter().map(point).collect(), found }
+        let point =
+            |&(alpha_2, eps): &(f64, Option<f64>)| Predicted { alpha_2, eps, eps_2: eps, rsb: 0 };
+        let theory = theory.iter().map(point).collect();
+        Line { r_0: 0.0, theory, one_step: Vec::new(), found }
     }
 
     #[test]
@@ -262,5 +341,24 @@ mod tests {
         assert!((smooth.predicted_mean().unwrap() - 0.28 / 3.0).abs() < 1e-12);
         let missing = line(Vec::new(), &[(0.0, Some(0.1)), (1.0, None)]);
         assert_eq!((missing.jump(), missing.predicted_mean()), (None, None));
+    }
+
+    #[test]
+    fn one_step_is_compared_at_the_same_data() {
+        let symmetric = [(1.0, Some(0.4)), (2.0, Some(0.3)), (3.0, Some(0.01))];
+        let mut line = line(vec![found(&[0.28, 0.29, 0.3], 0)], &symmetric);
+        assert!(line.change().is_none() && line.jump_with_one_step().is_none());
+        line.one_step = line.theory.clone();
+        assert!(line.change().is_none());
+        line.one_step[1] =
+            Predicted { alpha_2: 2.0, eps: Some(0.2), eps_2: Some(0.2), rsb: 1 };
+        let change = line.change().unwrap();
+        assert_eq!((change.broken, change.largest.1), ([2.0, 2.0], 2.0));
+        assert!((change.largest.0 + 0.1).abs() < 1e-12);
+        assert_eq!((line.jump(), line.jump_with_one_step()), (Some(2.5), Some(1.5)));
+        let view = View { gamma: 0.1, task: 2, least_norm: 0.9, lines: vec![line] };
+        let distance = |agreement: Agreement| agreement.distance().unwrap().value;
+        assert!((distance(view.agreement(false)) - 0.11).abs() < 1e-12);
+        assert!((distance(view.agreement_with_one_step(false).unwrap()) - 0.11).abs() < 1e-12);
     }
 }

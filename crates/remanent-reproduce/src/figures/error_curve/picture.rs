@@ -1,15 +1,14 @@
 //! How figure 3b is drawn.
 
 use remanent_lab::lines::{self, Measured};
-use remanent_lab::theory::known;
+use remanent_lab::theory::{BrokenBranches, known};
 use remanent_plot::{
     Axis, Cell, Color, Curve, Dash, Figure, HorizontalLine, Inset, Panel, Table, VerticalLine,
     VerticalSpan,
 };
-use remanent_theory::branches::Branches;
 use remanent_theory::solution::Solution;
 
-use super::super::solutions;
+use super::super::{one_step, solutions};
 use super::{CRITICAL, FIT_TO, PUBLISHED_EXPONENT, fitted, local_exponents};
 use crate::results::{Drawing, Results};
 
@@ -18,10 +17,12 @@ use crate::results::{Drawing, Results};
 const CLASSICAL: [(f64, &str); 2] = [(1.245, "1.245"), (1.492, "1.492")];
 /// The theory's colour.
 const THEORY: Color = Color::Palette(0);
+/// That with one step of breaking.
+const ONE_STEP: Color = Color::Palette(2);
 
 /// Figure 3b.
 pub fn draw(results: &Results) -> Option<Drawing> {
-    let curve = results.theory.first()?.as_branches()?;
+    let curve = one_step::curves(results, 0)?;
     let good = results.theory.get(1)?.as_single()?;
     let simulated = results.simulated.iter().map(|case| {
         let eps = &case.summary.ends[0].eps[0];
@@ -49,7 +50,8 @@ pub fn draw(results: &Results) -> Option<Drawing> {
 }
 
 /// The theory's error, with what is known of its range.
-fn errors(curve: &Branches) -> Option<Panel> {
+fn errors(both: &BrokenBranches) -> Option<Panel> {
+    let curve = &both.symmetric;
     let beta = curve.rows.first()?.beta;
     let mut panel = Panel::new(
         "error against α",
@@ -58,13 +60,15 @@ fn errors(curve: &Branches) -> Option<Panel> {
     );
     if let Some(zero) = curve.replicon_zeros.first() {
         let to = curve.crossing.as_ref().map_or(f64::INFINITY, |crossing| crossing.alpha);
-        panel.push(VerticalSpan::new(zero.alpha, to).label("λ < 0"));
+        panel.push(VerticalSpan::new(zero.alpha, to).label("RS: λ < 0"));
     }
     for (alpha, label) in CLASSICAL {
         panel.push(VerticalLine::new(alpha).label(label));
     }
-    let labels = [format!("theory, β = {beta}"), "theory, not stable".into()].map(Some);
+    let labels = [format!("RS, β = {beta}"), "not stable".into()].map(Some);
     solutions::draw(&mut panel, curve, |point| point.eps, labels, THEORY);
+    let eps = |row: &remanent_lab::theory::BrokenRow| row.solution.eps;
+    one_step::draw(&mut panel, &both.broken, eps, Some("1RSB"), ONE_STEP, Dash::Solid);
     Some(panel)
 }
 
@@ -88,11 +92,13 @@ fn power_law(good: &[Solution]) -> Option<Panel> {
     Some(inset)
 }
 
-fn table(curve: &Branches, good: &[Solution], simulated: &[Measured]) -> Table {
+fn table(both: &BrokenBranches, good: &[Solution], simulated: &[Measured]) -> Table {
     let mut table = Table::new(["source", "alpha", "branch", "eps", "eps_se", "replicon"]);
-    for point in curve.rows.iter().chain(good) {
+    let symmetric = both.symmetric.rows.iter().chain(good).map(|point| ("theory", point));
+    let broken = both.broken.rows.iter().map(|row| ("theory, one step", &row.solution));
+    for (source, point) in symmetric.chain(broken) {
         table.push(vec![
-            "theory".into(),
+            source.into(),
             point.alpha.into(),
             point.branch.to_string().into(),
             point.eps.into(),

@@ -12,12 +12,14 @@ fn agreeing() -> Measured {
         alpha,
         eps: (0..8).map(|i| eps * (1.0 + 0.01 * f64::from(i % 3 - 1))).collect(),
         theory: Some(eps + 0.01),
+        one_step: Some(eps + 0.005),
     };
     Measured {
         beta: 20.0,
         simulated: vec![at(0.5, 0.4), at(1.0, 0.3), at(1.7, 0.0)],
         crossing: None,
-        jump: Some(0.0),
+        jump: Some(0.2),
+        one_step: OneStep { onset: Some(0.7), crossing: None, jump: Some(0.0) },
         exponents: Some([12.5, 13.5]),
         fit: Some(13.0),
         critical_eps: Some(0.005),
@@ -54,9 +56,11 @@ fn sgd_far_from_the_theory_contradicts_and_a_missing_theory_is_open() {
 
 #[test]
 fn a_jump_is_not_continuous() {
-    assert_eq!(outcome(1, |measured| measured.jump = Some(0.009)), Supported);
-    assert_eq!(outcome(1, |measured| measured.jump = Some(0.1)), Contradicted);
-    assert_eq!(outcome(1, |measured| measured.jump = None), Undecided);
+    // That in replica symmetry does not count.
+    let jump = |jump: Option<f64>| move |measured: &mut Measured| measured.one_step.jump = jump;
+    assert_eq!(outcome(1, jump(Some(0.009))), Supported);
+    assert_eq!(outcome(1, jump(Some(0.1))), Contradicted);
+    assert_eq!(outcome(1, jump(None)), Undecided);
 }
 
 #[test]

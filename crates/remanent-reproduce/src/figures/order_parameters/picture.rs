@@ -2,13 +2,15 @@
 
 use remanent_lab::lines::{self, Measured};
 use remanent_lab::theory::monte_carlo::{MonteCarlo, Row, Settled};
+use remanent_lab::theory::{BrokenBranches, BrokenRow};
 use remanent_math::statistics::Summary;
 use remanent_plot::{
     Axis, Color, Dash, Figure, HorizontalLine, Marker, Panel, Points, Table, VerticalLine,
 };
-use remanent_theory::branches::Branches;
+use remanent_theory::curve::Branch;
 use remanent_theory::solution::Solution;
 
+use super::super::one_step;
 use super::super::solutions::{self, is_stable};
 use crate::results::{Drawing, Results};
 
@@ -19,13 +21,14 @@ pub fn settled(estimator: &MonteCarlo) -> Option<(usize, Settled)> {
 
 /// Figure 3a.
 pub fn draw(results: &Results) -> Option<Drawing> {
-    let curve = results.theory.first()?.as_branches()?;
+    let curve = one_step::curves(results, 0)?;
     let estimator = results.theory.get(1)?.as_monte_carlo()?;
     let panels = vec![overlaps(curve, estimator)?, bias(estimator)];
     Some(Drawing { figure: Figure::grid(panels, 2), table: table(curve) })
 }
 
-fn overlaps(curve: &Branches, estimator: &MonteCarlo) -> Option<Panel> {
+fn overlaps(both: &BrokenBranches, estimator: &MonteCarlo) -> Option<Panel> {
+    let curve = &both.symmetric;
     let beta = curve.rows.first()?.beta;
     let mut panel = Panel::new(
         format!("order parameters, β = {beta}"),
@@ -33,13 +36,26 @@ fn overlaps(curve: &Branches, estimator: &MonteCarlo) -> Option<Panel> {
         Axis::linear("overlap").range(0.0, 1.02),
     );
     if let Some(crossing) = &curve.crossing {
-        panel.push(VerticalLine::new(crossing.alpha));
+        panel.push(VerticalLine::new(crossing.alpha).label("RS"));
+    }
+    if let Some([poor, _]) = both.broken.crossing() {
+        panel.push(VerticalLine::new(poor.solution.alpha).label("1RSB"));
     }
     type Quantity = (&'static str, fn(&Solution) -> f64);
     let quantities: [Quantity; 3] = [("q_d", |p| p.q_d), ("q_0", |p| p.q_0), ("r", |p| p.r)];
     for (color, (name, of)) in quantities.into_iter().enumerate() {
         let labels = [Some(name.to_owned()), None];
         solutions::draw(&mut panel, curve, of, labels, Color::Palette(color));
+    }
+    type Broken = (usize, Option<&'static str>, fn(&BrokenRow) -> f64);
+    let broken: [Broken; 4] = [
+        (0, None, |row| row.solution.q_d),
+        (3, Some("q_1, one step"), |row| row.q_1.unwrap_or(f64::NAN)),
+        (1, None, |row| row.solution.q_0),
+        (2, None, |row| row.solution.r),
+    ];
+    for (color, label, of) in broken {
+        one_step::draw(&mut panel, &both.broken, of, label, Color::Palette(color), Dash::Dotted);
     }
     if let Some((_, settled)) = settled(estimator) {
         for (color, value) in [settled.q_d, settled.q_0, settled.r].into_iter().enumerate() {
@@ -77,32 +93,48 @@ fn bias(estimator: &MonteCarlo) -> Panel {
     panel
 }
 
-fn table(curve: &Branches) -> Table {
+fn table(both: &BrokenBranches) -> Table {
+    let curve = &both.symmetric;
     let mut table = Table::new([
+        "rsb",
         "alpha",
         "branch",
         "stable",
         "q_d",
+        "q_1",
         "q_0",
+        "x",
         "r",
         "p",
         "eps",
         "minus_beta_f",
         "replicon",
     ]);
-    for p in &curve.rows {
+    let crossing = both.broken.crossing().map(|[poor, _]| poor.solution.alpha);
+    let mut write = |p: &Solution, rsb: usize, stable: bool, [q_1, x]: [Option<f64>; 2]| {
         table.push(vec![
+            (rsb as i64).into(),
             p.alpha.into(),
             p.branch.to_string().into(),
-            i64::from(is_stable(curve, p)).into(),
+            i64::from(stable).into(),
             p.q_d.into(),
+            q_1.into(),
             p.q_0.into(),
+            x.into(),
             p.r.into(),
             p.p.into(),
             p.eps.into(),
             p.minus_beta_f.into(),
             p.replicon.into(),
         ]);
+    };
+    for p in &curve.rows {
+        write(p, 0, is_stable(curve, p), [None, None]);
+    }
+    for row in &both.broken.rows {
+        let p = &row.solution;
+        let stable = p.branch == Branch::Poor && crossing.is_none_or(|at| p.alpha < at);
+        write(p, row.rsb, stable, [row.q_1, row.x]);
     }
     table
 }
