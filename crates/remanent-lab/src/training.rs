@@ -21,7 +21,7 @@ mod tables;
 
 pub use arrays::{events, results_npz};
 pub use cell::Trial;
-pub use config::{Training, TrainingError, unused_of_preset};
+pub use config::{Training, TrainingError, read_parameters, unused_of_preset};
 pub use figures::figure;
 pub use figures::mark_switches;
 pub use found::{FoundCase, FoundTrial, found_cases};

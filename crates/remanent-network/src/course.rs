@@ -77,6 +77,13 @@ impl CourseSpec<'_, '_> {
     }
 }
 
+/// What a learner has learned before a course begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Before {
+    pub(crate) tasks: usize,
+    pub(crate) epochs: usize,
+}
+
 /// A learner that is trained on a stream of tasks.
 pub struct Course<'a> {
     parameters: Parameters,
@@ -84,6 +91,8 @@ pub struct Course<'a> {
     seed: u64,
     trial: u32,
     pub(crate) trainer: Trainer,
+    /// What the learner had learned before.
+    before: Before,
     pub(crate) position: Position,
     /// Sum and count of the losses of the current epoch.
     pub(crate) epoch_loss: (f64, u64),
@@ -114,7 +123,32 @@ impl<'a> Course<'a> {
     /// If a parameter is out of range, or images, labels and epochs do not match.
     pub fn new(spec: CourseSpec<'_, 'a>) -> Result<Self, ParameterError> {
         spec.check()?;
+        let CourseSpec { parameters, tasks, classes, seed, trial, .. } = spec;
+        let architecture = parameters.architecture(tasks[0].inputs(), classes);
+        let spread = parameters.spread as f32;
+        let network = Network::random(&architecture, parameters.weights(), spread, seed, trial)
+            .map_err(|error| ParameterError::invalid(error.to_string()))?;
+        Self::following(spec, Trainer::new(parameters, network)?, Before::default())
+    }
+
+    /// Continues with further tasks. The random numbers are those of the tasks and epochs after those
+    /// before; `trainer` is a learner with the parameters of `spec`.
+    pub(crate) fn following(
+        spec: CourseSpec<'_, 'a>,
+        trainer: Trainer,
+        before: Before,
+    ) -> Result<Self, ParameterError> {
+        spec.check()?;
         let CourseSpec { parameters, tasks: views, epochs, classes, seed, trial } = spec;
+        let architecture = trainer.network.architecture();
+        if (views[0].inputs(), classes) != (architecture.inputs(), architecture.outputs()) {
+            return Err(ParameterError::Invalid(format!(
+                "the network has {} inputs and {} classes, and the task {} and {classes}",
+                architecture.inputs(),
+                architecture.outputs(),
+                views[0].inputs()
+            )));
+        }
         let epochs_of = |task: usize| nth(epochs, task);
         let phases = if parameters.learner == Learner::Joint {
             vec![Phase { views: views.to_vec(), epochs: epochs_of(0) }]
@@ -123,16 +157,13 @@ impl<'a> Course<'a> {
                 |(t, view): (usize, &View<'a>)| Phase { views: vec![*view], epochs: epochs_of(t) };
             views.iter().enumerate().map(phase).collect()
         };
-        let architecture = parameters.architecture(views[0].inputs(), classes);
-        let spread = parameters.spread as f32;
-        let network = Network::random(&architecture, parameters.weights(), spread, seed, trial)
-            .map_err(|error| ParameterError::invalid(error.to_string()))?;
         Ok(Self {
             parameters: parameters.clone(),
             phases,
             seed,
             trial,
-            trainer: Trainer::new(parameters, network)?,
+            trainer,
+            before,
             position: Position::default(),
             epoch_loss: (0.0, 0),
             order: Vec::new(),
@@ -149,6 +180,11 @@ impl<'a> Course<'a> {
     /// The network.
     pub fn network(&self) -> &Network {
         &self.trainer.network
+    }
+
+    /// The learner itself.
+    pub(crate) fn into_trainer(self) -> Trainer {
+        self.trainer
     }
 
     /// Sets β of the network until the next step.
@@ -213,7 +249,7 @@ impl<'a> Course<'a> {
         let Some(phase) = self.phases.get(self.position.phase) else {
             return Ok(Event::End);
         };
-        let epoch = self.epochs_done();
+        let epoch = self.before.epochs + self.epochs_done();
         let examples = phase.examples();
         if self.position.batch == 0 || self.order.len() != examples {
             // A shuffle of the natural order, not of the previous one.
@@ -247,9 +283,10 @@ impl<'a> Course<'a> {
 
     fn moment(&self, epoch: usize) -> Moment {
         let phase = self.position.phase;
+        let (task, epochs) = (self.before.tasks + phase, self.before.epochs + self.epochs());
         Moment {
-            beta: self.parameters.beta.at(phase, epoch, self.epochs()) as f32,
-            meta: self.parameters.meta_of(phase) as f32,
+            beta: self.parameters.beta.at(task, epoch, epochs) as f32,
+            meta: self.parameters.meta_of(task) as f32,
             examples: self.phases[phase].examples(),
         }
     }

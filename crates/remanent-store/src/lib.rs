@@ -74,6 +74,7 @@
 //! ```
 
 mod cell;
+mod parcel;
 mod probe;
 mod run;
 mod store;
@@ -87,6 +88,7 @@ pub mod memory;
 pub mod sealed;
 
 pub use cell::{CHECKPOINT_EVERY, Cell, Context, ModelFault, Stopped, cell_name};
+pub use parcel::{Parcel, ParcelError};
 pub use probe::rate;
 pub use run::{Finished, Request, RunError, Silent, Survey, Watcher, memory_at_once};
 pub use store::{Store, StoreError, is_read_only};
