@@ -8,6 +8,7 @@
 from . import theory
 from ._core import VERSION as __version__
 from ._core import set_threads, threads
+from ._data import Data, load_data
 from ._model import Layer, Model, Uncertainty
 from ._notices import ConvergenceWarning, RemanentWarning
 from ._run import Case, Run, load_run
@@ -18,6 +19,7 @@ __all__ = [
     "Answer",
     "Case",
     "ConvergenceWarning",
+    "Data",
     "Layer",
     "Model",
     "RemanentWarning",
@@ -27,6 +29,7 @@ __all__ = [
     "__version__",
     "bound",
     "convergence_time",
+    "load_data",
     "load_run",
     "set_threads",
     "simulate",

@@ -6,6 +6,7 @@
 
 mod compute;
 mod convert;
+mod data;
 mod experiment;
 mod fault;
 mod found;
@@ -31,6 +32,8 @@ fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 mod _core {
     #[pymodule_export]
     use super::compute::{set_threads, threads};
+    #[pymodule_export]
+    use super::data::load_data;
     #[pymodule_export]
     use super::experiment::{Experiment, OpenRun};
     #[pymodule_export]
