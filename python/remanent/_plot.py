@@ -34,11 +34,11 @@ def curve(table: Table, x: str | None, y: str | None, ax: Axes | None, style: di
     """One column over another; a line for each branch, and for each value of the other axes."""
     x = x or _axis(table)
     y = y or next((name for name in CURVES if name in table), None)
-    if y is None or x not in table or y not in table:
+    if x is None or y is None or x not in table or y not in table:
         raise ValueError(f"choose x and y among the columns {', '.join(table.columns)}")
     ax = axes(ax)
-    xs = np.atleast_1d(np.asarray(table[x], dtype=float))
-    ys = np.atleast_1d(np.asarray(table[y], dtype=float))
+    xs: Any = np.atleast_1d(np.asarray(table[x], dtype=np.float64))
+    ys: Any = np.atleast_1d(np.asarray(table[y], dtype=np.float64))
     dims = max(len(table.shape), 1)
     extra = ys.shape[dims:]
     along = _varying(xs) if xs.ndim > 1 else 0

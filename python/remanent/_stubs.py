@@ -45,7 +45,7 @@ def _function(name: str, parameters: list[tuple[str, str, str]], result: str) ->
 def theory() -> str:
     """The stubs of remanent.theory."""
     text = NOTE
-    text += "from collections.abc import Mapping\nfrom typing import Any, Literal\n\n"
+    text += "from collections.abc import Mapping, Sequence\nfrom typing import Any, Literal\n\n"
     text += "from numpy.typing import ArrayLike, NDArray\n\n"
     text += "from ._questions import Chain as Chain\nfrom ._questions import Solutions as Solutions\n"
     text += "from ._table import Answer\n\n"

@@ -100,6 +100,12 @@ class ContinualBinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         The mean loss of each epoch, task by task.
     """
 
+    classes_: NDArray[Any]
+    n_features_in_: int
+    n_tasks_: int
+    loss_curves_: list[NDArray[np.float64]]
+    _learner: _core.Learner
+
     def __init__(self, **parameters: Any) -> None:
         known = _OWN | dict.fromkeys(_LEARNER)
         unknown = next((key for key in parameters if key not in known), None)
@@ -126,19 +132,21 @@ class ContinualBinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None, only_task: bool
     ) -> ContinualBinaryClassifier:
         is_first = not hasattr(self, "_learner")
-        X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], reset=is_first)
-        check_classification_targets(y)
+        checked = validate_data(self, X, y, dtype=[np.float32, np.float64], reset=is_first)
+        examples: NDArray[Any] = checked[0]
+        given: NDArray[Any] = checked[1]
+        check_classification_targets(given)
         if is_first:
-            labels = unique_labels(y if classes is None else classes)
-            self._begin(X, labels, only_task or classes is None)
+            labels = unique_labels(given if classes is None else classes)
+            self._begin(examples, labels, only_task or classes is None)
         elif classes is not None and not np.array_equal(self.classes_, unique_labels(classes)):
             raise ValueError("classes differ from those of the first call of partial_fit")
-        images = self._scaled(X)
-        place = np.clip(np.searchsorted(self.classes_, y), 0, len(self.classes_) - 1)
-        unknown = self.classes_[place] != y
+        images = self._scaled(examples)
+        place = np.clip(np.searchsorted(self.classes_, given), 0, len(self.classes_) - 1)
+        unknown = self.classes_[place] != given
         if unknown.any():
             raise ValueError(
-                f"y contains the label {y[unknown][0]!r}, which is none of the classes {self.classes_}; "
+                f"y contains the label {given[unknown][0]!r}, which is none of the classes {self.classes_}; "
                 "list all labels in classes at the first call of partial_fit"
             )
         epochs = self._whole("epochs")
@@ -160,11 +168,11 @@ class ContinualBinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
             raise ValueError(f"y has one class only, {labels[0]!r}: two or more classes are needed")
         if len(labels) > 256:
             raise ValueError(f"y has {len(labels)} classes, and 256 are the most")
-        if self.scaling not in ("standard", "none"):  # type: ignore[attr-defined]
-            raise ValueError(f"scaling = {self.scaling!r} cannot be used: it must be one of standard, none")  # type: ignore[attr-defined]
+        if self.scaling not in ("standard", "none"):
+            raise ValueError(f"scaling = {self.scaling!r} cannot be used: it must be one of standard, none")
         settings = {key: getattr(self, key) for key in ["preset", *_LEARNER]}
         learner = _core.Learner(settings, X.shape[1], max(len(labels), 2), self._seed())
-        if self.scaling == "standard":  # type: ignore[attr-defined]
+        if self.scaling == "standard":
             mean = X.mean(axis=0, dtype=np.float64)
             spread = X.std(axis=0, dtype=np.float64)
             tiny = spread <= 1e-6 * np.maximum(1.0, np.abs(mean))
@@ -173,14 +181,14 @@ class ContinualBinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         self._learner = learner
 
     def _scaled(self, X: Any) -> NDArray[np.float32]:
-        if self.scaling == "standard":  # type: ignore[attr-defined]
+        if self.scaling == "standard":
             X = (X - self._mean) / self._spread
         with np.errstate(over="ignore"):
             images = np.ascontiguousarray(X, dtype=np.float32)
         return np.nan_to_num(images) if not np.isfinite(images).all() else images
 
     def _seed(self) -> int:
-        state = self.random_state  # type: ignore[attr-defined]
+        state = self.random_state
         if isinstance(state, numbers.Integral) and int(state) >= 0:
             return int(state)
         return int(check_random_state(state).randint(2**31 - 1))
@@ -192,7 +200,7 @@ class ContinualBinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         return int(value)
 
     def _progress(self) -> Progress:
-        progress: Progress = self.progress  # type: ignore[attr-defined]
+        progress: Progress = self.progress
         return progress
 
     @property
@@ -208,9 +216,10 @@ class ContinualBinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """The probabilities of the classes, in the order of ``classes_``."""
         images = self._validated(X)
-        found = self.model_.predict_proba(images, self.predictor, self._whole("draws"))  # type: ignore[attr-defined]
+        found = self.model_.predict_proba(images, self.predictor, self._whole("draws"))
         probabilities: NDArray[np.float64] = found[:, : len(self.classes_)].astype(np.float64)
-        return probabilities / probabilities.sum(axis=1, keepdims=True)
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
+        return probabilities
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The most probable label of each example."""
