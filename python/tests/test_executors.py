@@ -54,7 +54,7 @@ def test_cells_that_are_done_are_not_computed_again(expected, tmp_path):
 def test_a_failure_of_a_worker_is_told(tmp_path):
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         with pytest.raises(RuntimeError, match="diverged"):
-            rm.train(preset="digits", hidden=[16], epochs=3, lr=1e30, executor=pool)
+            rm.train(preset="digits", hidden=[16], learner="ste", output_scale=3e38, executor=pool)
 
 
 def test_dask(expected, tmp_path):
