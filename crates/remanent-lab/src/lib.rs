@@ -11,6 +11,7 @@
 pub mod bound;
 pub mod config;
 pub mod convergence;
+pub mod elsewhere;
 pub mod estimate;
 pub mod experiment;
 pub mod found;

@@ -22,7 +22,7 @@ mod tables;
 
 pub use arrays::{events, results_npz};
 pub use cell::Trial;
-pub use config::{Training, TrainingError, unused_of_preset};
+pub use config::{Training, TrainingError, read_parameters, unused_of_preset};
 pub use evaluation::Evaluate;
 pub use figures::figure;
 pub use figures::mark_switches;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::course::{Course, Position};
 use crate::model::{put_network, take_network};
 use crate::tensors::{Arrays, TensorError, Tensors};
-use crate::trainer::Memory;
+use crate::trainer::{Memory, Trainer};
 
 /// The state besides arrays.
 #[derive(Serialize, Deserialize)]
@@ -22,18 +22,6 @@ impl Course<'_> {
     /// The state of the course.
     pub fn save(&self) -> (Value, Arrays<'_>) {
         let trainer = &self.trainer;
-        let mut arrays = Arrays::default();
-        put_network(&trainer.network, &mut arrays);
-        for (l, memory) in trainer.memories.iter().enumerate() {
-            let layer = &trainer.network.layers[l];
-            for (name, values) in memory.arrays() {
-                let shape = [layer.inputs, layer.outputs];
-                arrays.insert(format!("{name}.{l}"), &shape, values);
-            }
-        }
-        for (name, values) in trainer.extras.arrays() {
-            arrays.insert(format!("{name}.extra"), &[values.len()], values);
-        }
         let state = json!(State {
             position: self.position,
             steps: trainer.steps,
@@ -41,18 +29,53 @@ impl Course<'_> {
             beta: trainer.network.beta,
             log_scale: trainer.network.log_scale,
         });
-        (state, arrays)
+        (state, trainer.arrays())
     }
 
     /// Restores a state from [`save`](Self::save) of a course with the same parameters.
-    pub fn restore(&mut self, state: &Value, mut tensors: Tensors) -> Result<(), TensorError> {
+    pub fn restore(&mut self, state: &Value, tensors: Tensors) -> Result<(), TensorError> {
         let state: State =
             State::deserialize(state).map_err(|e| TensorError::Content(e.to_string()))?;
-        let old = &self.trainer.network;
+        self.trainer.restore(tensors, state.steps, state.beta, state.log_scale)?;
+        self.position = state.position;
+        self.epoch_loss = state.epoch_loss;
+        // The order of another epoch can have the same length.
+        self.order.clear();
+        Ok(())
+    }
+}
+
+impl Trainer {
+    /// The arrays of the network and of the learner.
+    pub(crate) fn arrays(&self) -> Arrays<'_> {
+        let mut arrays = Arrays::default();
+        put_network(&self.network, &mut arrays);
+        for (l, memory) in self.memories.iter().enumerate() {
+            let layer = &self.network.layers[l];
+            for (name, values) in memory.arrays() {
+                let shape = [layer.inputs, layer.outputs];
+                arrays.insert(format!("{name}.{l}"), &shape, values);
+            }
+        }
+        for (name, values) in self.extras.arrays() {
+            arrays.insert(format!("{name}.extra"), &[values.len()], values);
+        }
+        arrays
+    }
+
+    /// Restores what [`arrays`](Self::arrays) gave, and the numbers that are not among them.
+    pub(crate) fn restore(
+        &mut self,
+        mut tensors: Tensors,
+        steps: u64,
+        beta: f32,
+        log_scale: f32,
+    ) -> Result<(), TensorError> {
+        let old = &self.network;
         let mut network = take_network(&old.architecture, old.weights, &mut tensors)?;
-        network.log_scale = state.log_scale;
-        network.set_beta(state.beta);
-        for (l, memory) in self.trainer.memories.iter_mut().enumerate() {
+        network.log_scale = log_scale;
+        network.set_beta(beta);
+        for (l, memory) in self.memories.iter_mut().enumerate() {
             let count = network.layers[l].theta.len();
             let saved = Memory::take(&mut tensors, &l.to_string(), count)?;
             let always = |m: &Memory| [m.first.len(), m.second.len(), m.kept.len()];
@@ -63,14 +86,10 @@ impl Course<'_> {
             *memory = saved;
         }
         let extras = 1 + network.batch_norms.iter().map(|norm| 2 * norm.gain.len()).sum::<usize>();
-        let learned = usize::from(self.trainer.parameters().learned_scale);
-        self.trainer.extras = Memory::take(&mut tensors, "extra", extras - 1 + learned)?;
-        self.trainer.network = network;
-        self.trainer.steps = state.steps;
-        self.position = state.position;
-        self.epoch_loss = state.epoch_loss;
-        // The order of another epoch can have the same length.
-        self.order.clear();
+        let learned = usize::from(self.parameters().learned_scale);
+        self.extras = Memory::take(&mut tensors, "extra", extras - 1 + learned)?;
+        self.network = network;
+        self.steps = steps;
         Ok(())
     }
 }

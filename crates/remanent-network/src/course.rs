@@ -124,6 +124,13 @@ fn check_images(view: &View<'_>, inputs: usize, classes: usize) -> Result<(), Pa
     )))
 }
 
+/// What a learner has learned before a course begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Before {
+    pub(crate) tasks: usize,
+    pub(crate) epochs: usize,
+}
+
 /// A learner that is trained on a stream of tasks.
 pub struct Course<'a> {
     parameters: Parameters,
@@ -134,6 +141,8 @@ pub struct Course<'a> {
     seed: u64,
     trial: u32,
     pub(crate) trainer: Trainer,
+    /// What the learner had learned before.
+    before: Before,
     pub(crate) position: Position,
     /// Sum and count of the losses of the current epoch.
     pub(crate) epoch_loss: (f64, u64),
@@ -160,15 +169,35 @@ impl<'a> Course<'a> {
     /// If a parameter is out of range, or images, labels and epochs do not match.
     pub fn new(spec: CourseSpec<'_, 'a>) -> Result<Self, ParameterError> {
         spec.check()?;
+        let CourseSpec { parameters, inputs, classes, seed, trial, .. } = spec;
+        let architecture = parameters.architecture(inputs, classes);
+        let spread = parameters.spread as f32;
+        let network = Network::random(&architecture, parameters.weights(), spread, seed, trial)
+            .map_err(|error| ParameterError::invalid(error.to_string()))?;
+        Self::following(spec, Trainer::new(parameters, network)?, Before::default())
+    }
+
+    /// Continues with further tasks. The random numbers are those of the tasks and epochs after those
+    /// before; `trainer` is a learner with the parameters of `spec`.
+    pub(crate) fn following(
+        spec: CourseSpec<'_, 'a>,
+        trainer: Trainer,
+        before: Before,
+    ) -> Result<Self, ParameterError> {
+        spec.check()?;
         let phases = phases(&spec);
         let CourseSpec { parameters, tasks, inputs, classes, seed, trial, .. } = spec;
         for task in 0..tasks.count().min(CHECKED) {
             check_images(&tasks.open(task).view(), inputs, classes)?;
         }
-        let architecture = parameters.architecture(inputs, classes);
-        let spread = parameters.spread as f32;
-        let network = Network::random(&architecture, parameters.weights(), spread, seed, trial)
-            .map_err(|error| ParameterError::invalid(error.to_string()))?;
+        let architecture = trainer.network.architecture();
+        if (inputs, classes) != (architecture.inputs(), architecture.outputs()) {
+            return Err(ParameterError::Invalid(format!(
+                "the network has {} inputs and {} classes, and the task {inputs} and {classes}",
+                architecture.inputs(),
+                architecture.outputs(),
+            )));
+        }
         Ok(Self {
             parameters: parameters.clone(),
             tasks,
@@ -176,7 +205,8 @@ impl<'a> Course<'a> {
             open: None,
             seed,
             trial,
-            trainer: Trainer::new(parameters, network)?,
+            trainer,
+            before,
             position: Position::default(),
             epoch_loss: (0.0, 0),
             order: Vec::new(),
@@ -193,6 +223,11 @@ impl<'a> Course<'a> {
     /// The network.
     pub fn network(&self) -> &Network {
         &self.trainer.network
+    }
+
+    /// The learner itself.
+    pub(crate) fn into_trainer(self) -> Trainer {
+        self.trainer
     }
 
     /// Sets β of the network until the next step.
@@ -256,7 +291,7 @@ impl<'a> Course<'a> {
         let Some(phase) = self.phases.get(self.position.phase) else {
             return Ok(Event::End);
         };
-        let epoch = self.epochs_done();
+        let epoch = self.before.epochs + self.epochs_done();
         let examples = phase.examples;
         if self.position.batch == 0 || self.order.len() != examples {
             // A shuffle of the natural order, not of the previous one.
@@ -295,10 +330,11 @@ impl<'a> Course<'a> {
         let Position { phase, epoch: epochs, batch } = self.position;
         let Phase { epochs: all, .. } = self.phases[phase];
         let batches = self.parameters.batches(self.phases[phase].examples);
+        let (task, of) = (self.before.tasks + phase, self.before.epochs + self.epochs());
         Moment {
             rate: self.parameters.lr_schedule.factor(epochs * batches + batch, all * batches),
-            beta: self.parameters.beta.at(phase, epoch, self.epochs()) as f32,
-            meta: self.parameters.meta_of(phase) as f32,
+            beta: self.parameters.beta.at(task, epoch, of) as f32,
+            meta: self.parameters.meta_of(task) as f32,
             examples: self.phases[phase].examples,
         }
     }

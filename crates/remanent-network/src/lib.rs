@@ -6,7 +6,7 @@
 //! 1. Choose a learner and its parameters: [`learner::Parameters`] (variational continual learning,
 //!    elastic weight consolidation, metaplasticity, straight-through, joint training).
 //! 2. Train on a stream of tasks with a [`course::Course`], step by step; save and restore it at any
-//!    step.
+//!    step. If the tasks come one at a time, use [`lifelong::Lifelong`].
 //! 3. Predict with one of four [`predictor`]s and score with [`metrics`].
 //! 4. Save with [`model`], or pack into one bit for each weight with [`binary`], which also exports to
 //!    ONNX and NumPy.
@@ -71,6 +71,7 @@ pub mod binary;
 pub mod course;
 pub mod fading;
 pub mod learner;
+pub mod lifelong;
 pub mod metrics;
 pub mod model;
 pub mod network;

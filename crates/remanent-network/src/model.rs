@@ -59,6 +59,17 @@ pub(crate) fn take_network(
 
 /// Writes a model file atomically. `provenance` is stored with it.
 pub fn write(path: &Path, network: &Network, provenance: &Value) -> Result<(), FileError> {
+    let (arrays, about) = content(network, provenance);
+    arrays.write(path, "model", &about)
+}
+
+/// The content of a model file.
+pub fn encode(network: &Network, provenance: &Value) -> Result<Vec<u8>, TensorError> {
+    let (arrays, about) = content(network, provenance);
+    arrays.encode("model", &about)
+}
+
+fn content<'a>(network: &'a Network, provenance: &Value) -> (Arrays<'a>, Value) {
     let mut arrays = Arrays::default();
     put_network(network, &mut arrays);
     let about = json!(About {
@@ -68,7 +79,7 @@ pub fn write(path: &Path, network: &Network, provenance: &Value) -> Result<(), F
         log_scale: network.log_scale,
         story: provenance.clone(),
     });
-    arrays.write(path, "model", &about)
+    (arrays, about)
 }
 
 /// Reads the content of a model file: the network and its provenance.

@@ -90,8 +90,7 @@ impl Training {
     /// a comparison has values for several.
     pub fn from_table(table: &Table) -> Result<Self, TrainingError> {
         let options = TrainingOptions::read(&with_preset(table)?)?;
-        let parameters = parameters(&options)?;
-        refuse_meaningless(table, &parameters)?;
+        let parameters = read_parameters(table)?;
         let stream = options.stream.as_deref().ok_or_else(|| {
             TrainingError::Other(
                 "stream is missing; state the tasks, e.g. --stream permuted:mnist:5, or \
@@ -194,6 +193,14 @@ fn with_preset(table: &Table) -> Result<Table, TrainingError> {
     let mut merged = preset.map(Preset::table).unwrap_or_default();
     config::merge(&mut merged, table.clone());
     Ok(merged)
+}
+
+/// Network and learner of a case, which need not say what is learned.
+pub fn read_parameters(table: &Table) -> Result<Parameters, TrainingError> {
+    let options = TrainingOptions::read(&with_preset(table)?)?;
+    let parameters = parameters(&options)?;
+    refuse_meaningless(table, &parameters)?;
+    Ok(parameters)
 }
 
 fn parameters(options: &TrainingOptions) -> Result<Parameters, TrainingError> {

@@ -19,7 +19,7 @@ mod submit;
 mod theory;
 mod train;
 
-use std::process::ExitCode;
+use std::ffi::OsString;
 use std::sync::atomic::Ordering;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -101,13 +101,23 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
     }
 }
 
-fn main() -> ExitCode {
-    match run(Cli::parse()) {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Incomplete) => ExitCode::FAILURE,
+/// Runs the program with these arguments, the first of which is its name, and gives the exit code. It is
+/// called once in a process: the number of threads and the handler of signals are those of the process.
+pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are printed here too, with exit code 0.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
+    };
+    match run(cli) {
+        Ok(Outcome::Done) => 0,
+        Ok(Outcome::Incomplete) => 1,
         Err(error) => {
             output::say(&format!("error: {error:#}"));
-            ExitCode::from(output::exit_code(&error))
+            output::exit_code(&error)
         }
     }
 }

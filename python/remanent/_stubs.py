@@ -1,0 +1,85 @@
+"""Writes the stubs of the functions whose arguments are options: ``python -m remanent._stubs``.
+
+The options are declared in the Rust library. A test compares the stubs with what is written here.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from ._experiments import ABOUT, arguments
+from ._options import Option, options
+from ._questions import QUESTIONS, RESULTS
+
+NOTE = "# Written by python -m remanent._stubs from the options of the library: do not edit.\n"
+
+
+def _word(words: list[str]) -> str:
+    shown = [f'"{word}"' for word in words] + [word for word in words if word.isdigit()]
+    return f"Literal[{', '.join(shown)}]"
+
+
+def _type(option: Option, on_arrays: bool) -> str:
+    words = _word(option.words) if option.words else ""
+    types = {
+        "number": "float",
+        "count": "int",
+        "numbers": "ArrayLike",
+        "counts": "int | Sequence[int]",
+        "word": words + (" | NDArray[Any]" if on_arrays else ""),
+        "words": f"{words} | Sequence[{words}]" + (" | NDArray[Any]" if on_arrays else ""),
+        "interval": "tuple[float, float] | str",
+        "switch": "bool",
+        "text": "str | os.PathLike[str]",
+        "number-or-text": "float | str | Sequence[float]",
+    }
+    return f"{types[option.kind]} | None"
+
+
+def _function(name: str, parameters: list[tuple[str, str, str]], result: str) -> str:
+    lines = [f"    {key}: {kind} = {default},\n" for key, kind, default in parameters]
+    return f"def {name}(\n    *,\n{''.join(lines)}) -> {result}: ...\n"
+
+
+def theory() -> str:
+    """The stubs of remanent.theory."""
+    text = NOTE
+    text += "from collections.abc import Mapping, Sequence\nfrom typing import Any, Literal\n\n"
+    text += "from numpy.typing import ArrayLike, NDArray\n\n"
+    text += "from ._questions import Chain as Chain\nfrom ._questions import Solutions as Solutions\n"
+    text += "from ._table import Answer\n\n"
+    names = sorted(["Chain", "Solutions", *QUESTIONS])
+    text += "__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]\n\n"
+    for name, (question, _) in QUESTIONS.items():
+        on_arrays = name in RESULTS
+        parameters = [(option.key, _type(option, on_arrays), "None") for option in options(question)]
+        if name == "chain":
+            parameters.append(("scan", "Mapping[str, ArrayLike] | None", "None"))
+        text += _function(name, parameters, RESULTS.get(name, "Answer"))
+    return text
+
+
+def experiments() -> str:
+    """The stubs of remanent.experiments."""
+    text = NOTE
+    text += "import os\nfrom collections.abc import Callable, Mapping, Sequence\n"
+    text += "from concurrent.futures import Executor\nfrom typing import Any, Literal\n\n"
+    text += "from numpy.typing import ArrayLike\n\nfrom ._run import Run\n\n"
+    text += "__all__ = [\n" + "".join(f'    "{name}",\n' for name in sorted(ABOUT)) + "]\n\n"
+    for name, (kind, _) in ABOUT.items():
+        parameters = [(option.key, _type(option, False), "None") for option in options(kind)]
+        parameters += [(key, kind, repr(default)) for key, default, kind, _ in arguments(name)]
+        text += _function(name, parameters, "Run")
+    return text
+
+
+def files() -> dict[str, str]:
+    """The stubs by the names of their files."""
+    return {"theory.pyi": theory(), "experiments.pyi": experiments()}
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
+    for name, text in files().items():
+        (folder / name).write_text(text)
