@@ -18,6 +18,7 @@ pub mod lines;
 pub mod lists;
 pub mod options;
 pub mod plan;
+pub mod runs;
 pub mod simulation;
 pub mod tensorboard;
 pub mod theory;

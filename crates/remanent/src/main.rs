@@ -12,6 +12,7 @@ mod model;
 mod output;
 mod predict;
 mod reproduce;
+mod serve;
 mod simulate;
 mod theory;
 mod train;
@@ -56,6 +57,7 @@ enum Command {
     Predict(Box<predict::Predict>),
     /// Show the content of a model, a checkpoint or a run directory
     Inspect(inspect::Inspect),
+    Serve(serve::Serve),
     /// Download, list and check datasets
     #[command(subcommand)]
     Data(data::DataCommand),
@@ -82,6 +84,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Export(command) => command.run(cli.quiet),
         Command::Predict(command) => command.run(cli.quiet),
         Command::Inspect(command) => command.run(cli.quiet),
+        Command::Serve(command) => command.run(cli.quiet, cli.threads),
         Command::Data(command) => command.run(cli.quiet),
         Command::Completions { shell } => {
             let mut script = Vec::new();
