@@ -255,7 +255,9 @@ mod tests {
         std::os::unix::fs::symlink(folder.path().join("outside"), root.join("link")).unwrap();
         assert_eq!(find(&root), ["a", "b/c"]);
         assert!(resolve(&root, "a").is_some() && resolve(&root, "b/c").is_some());
-        for name in ["", ".", "..", "../outside", "a/../../outside", "/etc", "link", "a\0", "b", "nothing"] {
+        for name in
+            ["", ".", "..", "../outside", "a/../../outside", "/etc", "link", "a\0", "b", "nothing"]
+        {
             assert!(resolve(&root, name).is_none(), "{name:?}");
         }
     }

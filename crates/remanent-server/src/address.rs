@@ -38,7 +38,9 @@ impl Address {
     /// On an interface that other machines reach: a token is made unless one is given. Loopback needs none.
     pub fn bind(ip: IpAddr, port: u16, token: Option<String>) -> Result<Self, AddressError> {
         let is_good = |token: &String| {
-            token.len() >= 16 && token.len() <= 200 && token.bytes().all(|b| b.is_ascii_alphanumeric())
+            token.len() >= 16
+                && token.len() <= 200
+                && token.bytes().all(|b| b.is_ascii_alphanumeric())
         };
         let token = match token {
             Some(token) if is_good(&token) => Some(token),

@@ -92,7 +92,8 @@ impl Workshop {
             Effort::Short => &self.short,
             Effort::Long => &self.long,
         };
-        let busy = || ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "too many computations; try again");
+        let busy =
+            || ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "too many computations; try again");
         let permit = {
             let waiting = Waiting::new(&self.waiting).ok_or_else(busy)?;
             let permit = Arc::clone(slots).acquire_owned().await.map_err(|_| busy())?;

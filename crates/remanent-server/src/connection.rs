@@ -58,7 +58,11 @@ struct Patient {
 }
 
 impl Patient {
-    fn judge<T>(&mut self, context: &mut Context<'_>, sent: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn judge<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        sent: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if sent.is_ready() {
             self.waiting = None;
             return sent;

@@ -49,7 +49,9 @@ impl Drop for Changes {
 }
 
 /// `GET /api/events`: `{"changed": […], "removed": […]}` whenever run directories change.
-pub async fn changes(State(explorer): State<Arc<Explorer>>) -> Result<Sse<KeepAliveStream<Changes>>, ApiError> {
+pub async fn changes(
+    State(explorer): State<Arc<Explorer>>,
+) -> Result<Sse<KeepAliveStream<Changes>>, ApiError> {
     if CLIENTS.fetch_add(1, Ordering::Relaxed) >= MOST {
         CLIENTS.fetch_sub(1, Ordering::Relaxed);
         let text = "too many pages are open";
@@ -62,8 +64,11 @@ pub async fn changes(State(explorer): State<Arc<Explorer>>) -> Result<Sse<KeepAl
             let looking = Arc::clone(&explorer);
             let Ok(now) = spawn_blocking(move || times(&looking)).await else { return };
             if let Some(before) = &before {
-                let changed: Vec<&String> =
-                    now.iter().filter(|(name, t)| before.get(*name) != Some(*t)).map(|p| p.0).collect();
+                let changed: Vec<&String> = now
+                    .iter()
+                    .filter(|(name, t)| before.get(*name) != Some(*t))
+                    .map(|p| p.0)
+                    .collect();
                 let removed: Vec<&String> =
                     before.keys().filter(|name| !now.contains_key(*name)).collect();
                 if !changed.is_empty() || !removed.is_empty() {

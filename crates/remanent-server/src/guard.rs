@@ -56,11 +56,13 @@ fn verdict(address: &Address, request: &Request) -> Result<Option<Response<Body>
     let uri = request.uri();
     let length = uri.path().len() + uri.query().map_or(0, str::len);
     if length > LONGEST_URI {
-        let text = format!("the address has {length} characters, and at most {LONGEST_URI} are read");
+        let text =
+            format!("the address has {length} characters, and at most {LONGEST_URI} are read");
         return Err(ApiError::new(StatusCode::URI_TOO_LONG, text));
     }
     let headers = request.headers();
-    let host = one(headers, "host")?.ok_or_else(|| ApiError::malformed("the Host header is missing"))?;
+    let host =
+        one(headers, "host")?.ok_or_else(|| ApiError::malformed("the Host header is missing"))?;
     if !is_own(host, address) {
         let text = "the Host header is not a name of this server; open the address that it printed";
         return Err(ApiError::new(StatusCode::FORBIDDEN, text));
@@ -79,7 +81,8 @@ fn verdict(address: &Address, request: &Request) -> Result<Option<Response<Body>
     if given(headers)?.is_some_and(|given| equal(given, token)) {
         return Ok(None);
     }
-    let asked = uri.query().and_then(|query| query.split('&').find_map(|p| p.strip_prefix("token=")));
+    let asked =
+        uri.query().and_then(|query| query.split('&').find_map(|p| p.strip_prefix("token=")));
     if uri.path() == "/" && asked.is_some_and(|asked| equal(asked, token)) {
         return Ok(Some(with_cookie(token)));
     }
@@ -94,9 +97,10 @@ fn one<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, ApiErr
     if all.next().is_some() {
         return Err(ApiError::malformed(format!("the header {name} is there twice")));
     }
-    first.map(HeaderValue::to_str).transpose().map_err(|_| {
-        ApiError::malformed(format!("the header {name} is not text"))
-    })
+    first
+        .map(HeaderValue::to_str)
+        .transpose()
+        .map_err(|_| ApiError::malformed(format!("the header {name} is not text")))
 }
 
 /// Whether a Host header names this machine: an address, or a name that is known. The port may be that of a
@@ -168,10 +172,25 @@ mod tests {
     #[test]
     fn only_this_machine_is_asked() {
         let here = Address::loopback(8117);
-        for host in ["127.0.0.1:8117", "localhost:8117", "LOCALHOST:9000", "[::1]:8117", "127.0.0.1", "[::1]"] {
+        for host in [
+            "127.0.0.1:8117",
+            "localhost:8117",
+            "LOCALHOST:9000",
+            "[::1]:8117",
+            "127.0.0.1",
+            "[::1]",
+        ] {
             assert_eq!(status(&here, "/", &[("host", host)]), 200, "{host}");
         }
-        for host in ["evil.example", "evil.example:8117", "127.0.0.1.evil.example", "192.168.0.2:8117", "", ":", "a:b:c"] {
+        for host in [
+            "evil.example",
+            "evil.example:8117",
+            "127.0.0.1.evil.example",
+            "192.168.0.2:8117",
+            "",
+            ":",
+            "a:b:c",
+        ] {
             assert_eq!(status(&here, "/", &[("host", host)]), 403, "{host}");
         }
         assert_eq!(status(&here, "/", &[]), 400);
@@ -184,7 +203,9 @@ mod tests {
         let own = ("host", "127.0.0.1:8117");
         let ask = |more: (&str, &str)| status(&here, "/api/runs", &[own, more]);
         assert_eq!(ask(("origin", "http://127.0.0.1:8117")), 200);
-        for origin in ["http://evil.example", "null", "https://127.0.0.1:8117", "http://127.0.0.1:80"] {
+        for origin in
+            ["http://evil.example", "null", "https://127.0.0.1:8117", "http://127.0.0.1:80"]
+        {
             assert_eq!(ask(("origin", origin)), 403, "{origin}");
         }
         assert_eq!(ask(("sec-fetch-site", "same-origin")), 200);
@@ -196,7 +217,8 @@ mod tests {
     #[test]
     fn other_machines_need_the_token() {
         let token = "0123456789abcdef0123";
-        let open = Address::bind(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 8117, Some(token.into())).unwrap();
+        let open =
+            Address::bind(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 8117, Some(token.into())).unwrap();
         let host = ("host", "192.168.0.2:8117");
         assert_eq!(status(&open, "/", &[host]), 401);
         assert_eq!(status(&open, "/?token=wrong", &[host]), 401);
@@ -206,6 +228,9 @@ mod tests {
         assert_eq!(status(&open, "/api/runs", &[host, ("cookie", &cookie)]), 200);
         let bearer = format!("Bearer {token}");
         assert_eq!(status(&open, "/api/runs", &[host, ("authorization", &bearer)]), 200);
-        assert_eq!(status(&open, "/api/runs", &[("host", "evil.example"), ("cookie", &cookie)]), 403);
+        assert_eq!(
+            status(&open, "/api/runs", &[("host", "evil.example"), ("cookie", &cookie)]),
+            403
+        );
     }
 }

@@ -81,8 +81,9 @@ impl Shelf {
             return Err(ApiError::out_of_bounds(text));
         }
         let bytes = read_whole(&found.model).map_err(|_| gone())?;
-        let (network, provenance) = remanent_network::model::decode(&bytes)
-            .map_err(|error| ApiError::out_of_bounds(format!("the model cannot be used: {error}")))?;
+        let (network, provenance) = remanent_network::model::decode(&bytes).map_err(|error| {
+            ApiError::out_of_bounds(format!("the model cannot be used: {error}"))
+        })?;
         let loaded = Arc::new(Loaded { network, provenance });
         put(&mut shelf(), &name, &loaded);
         Ok(loaded)
@@ -217,10 +218,8 @@ pub async fn predict(
         return Err(ApiError::out_of_bounds("pixels must be between 0 and 1"));
     }
     let shared = Arc::clone(&explorer);
-    let answer = explorer
-        .workshop
-        .compute(Effort::Short, move |_| answer(&shared, asked))
-        .await??;
+    let answer =
+        explorer.workshop.compute(Effort::Short, move |_| answer(&shared, asked)).await??;
     json_answer(&answer)
 }
 
@@ -234,12 +233,16 @@ fn answer(explorer: &Explorer, asked: Asked) -> Result<Value, ApiError> {
     let Loaded { network, provenance } = &*loaded;
     let inputs = network.architecture().inputs();
     if asked.pixels.len() != inputs {
-        let text = format!("the network takes {inputs} pixels, and the image has {}", asked.pixels.len());
+        let text =
+            format!("the network takes {inputs} pixels, and the image has {}", asked.pixels.len());
         return Err(ApiError::out_of_bounds(text));
     }
     let tasks = tasks(case.config["stream"].as_str().unwrap_or_default());
     let task = tasks.get(asked.task).ok_or_else(|| {
-        ApiError::out_of_bounds(format!("task must be between 0 and {}", tasks.len().saturating_sub(1)))
+        ApiError::out_of_bounds(format!(
+            "task must be between 0 and {}",
+            tasks.len().saturating_sub(1)
+        ))
     })?;
     let seed = provenance["seed"].as_u64().unwrap_or(1);
     let part = Part { pixels: Pixels::Floats(asked.pixels), labels: vec![0] };
@@ -268,9 +271,8 @@ fn answer(explorer: &Explorer, asked: Asked) -> Result<Value, ApiError> {
 /// The mean over draws, its spread, and how sure the network is: the entropy of the mean in bits, and the
 /// part of it by which the draws disagree (mutual information).
 fn described(draws: &[Vec<f32>]) -> Value {
-    let entropy = |p: &[f64]| -> f64 {
-        p.iter().filter(|p| **p > 0.0).map(|p| -p * p.log2()).sum()
-    };
+    let entropy =
+        |p: &[f64]| -> f64 { p.iter().filter(|p| **p > 0.0).map(|p| -p * p.log2()).sum() };
     let count = draws.len() as f64;
     let classes = draws.first().map_or(0, Vec::len);
     let at = |class: usize| draws.iter().map(move |draw| f64::from(draw[class]));

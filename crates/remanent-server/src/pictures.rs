@@ -31,7 +31,9 @@ pub fn available(cache: Option<&Cache>, inputs: usize) -> Vec<&'static str> {
         ("digits", 64) => true,
         (name, 784) => cache.is_some_and(|cache| {
             let known = sources::known(name).ok();
-            known.and_then(|known| sources::locate(known, cache)).is_some_and(|found| found.is_whole())
+            known
+                .and_then(|known| sources::locate(known, cache))
+                .is_some_and(|found| found.is_whole())
         }),
         _ => false,
     };
@@ -70,7 +72,8 @@ pub async fn image(
         (value <= most).then_some(value).ok_or_else(bound)
     };
     let index = number("index", 1_000_000)?;
-    let source = given("source").ok_or_else(|| ApiError::malformed("source is missing"))?.to_owned();
+    let source =
+        given("source").ok_or_else(|| ApiError::malformed("source is missing"))?.to_owned();
     let picture = if source == "noise" {
         let inputs = number("inputs", 10_000)? as usize;
         Picture { pixels: noise(inputs, index), label: None, count: 1_000_000 }

@@ -83,8 +83,10 @@ pub async fn list(State(explorer): State<Arc<Explorer>>) -> Result<Response<Body
     let all = spawn_blocking(move || {
         let (runs, unreadable) = explorer.runs.overview();
         let runs: Vec<Value> = runs.iter().map(|run| json!(**run)).collect();
-        let unreadable: Vec<Value> =
-            unreadable.iter().map(|(name, reason)| json!({"name": name, "reason": reason})).collect();
+        let unreadable: Vec<Value> = unreadable
+            .iter()
+            .map(|(name, reason)| json!({"name": name, "reason": reason}))
+            .collect();
         json!({
             "directory": explorer.runs.root(),
             "runs": runs,
@@ -152,7 +154,8 @@ pub async fn one(
 async fn compared(explorer: &Explorer, results: Results, beta: f64) -> Result<Value, ApiError> {
     const MOST: usize = 50;
     if results.cases.len() > MOST {
-        let text = format!("the run has more than {MOST} cases; use remanent simulate --compare theory");
+        let text =
+            format!("the run has more than {MOST} cases; use remanent simulate --compare theory");
         return Err(ApiError::out_of_bounds(text));
     }
     let solve = move |_: &std::sync::atomic::AtomicBool| {

@@ -142,4 +142,3 @@ fn router(options: Options) -> Router {
         .layer(middleware::from_fn_with_state(Arc::new(address), guard::check))
         .with_state(explorer)
 }
-

@@ -26,14 +26,13 @@ type Pairs = Vec<(String, String)>;
 
 /// What the page should know before it asks: the program, the questions and their options.
 pub async fn about(State(explorer): State<Arc<Explorer>>) -> Result<Response<Body>, ApiError> {
-    let option = |info: &remanent_lab::options::OptionInfo| {
-        json!({"key": info.key, "help": info.help, "default": info.default})
-    };
+    let option = |info: &remanent_lab::options::OptionInfo| json!({"key": info.key, "help": info.help, "default": info.default});
     let question = |question: &Question| {
         let options: Vec<Value> = question.options().iter().map(option).collect();
         json!({"question": question.word(), "options": options})
     };
-    let asked: Vec<Value> = Question::VALUES.iter().filter(|q| is_asked(**q)).map(question).collect();
+    let asked: Vec<Value> =
+        Question::VALUES.iter().filter(|q| is_asked(**q)).map(question).collect();
     json_answer(&json!({
         "version": env!("CARGO_PKG_VERSION"),
         "read_only": explorer.read_only,
@@ -134,9 +133,9 @@ fn read(question: Question, pairs: Pairs) -> Result<Request, ApiError> {
             "detail" if text == "outline" => is_outline = true,
             "detail" => return Err(ApiError::malformed("detail must be outline, or left out")),
             "scan" if question == Question::Chain => {
-                let (key, values) = text
-                    .split_once('=')
-                    .ok_or_else(|| ApiError::malformed("scan must be KEY=VALUES, e.g. gamma=0:2:0.1"))?;
+                let (key, values) = text.split_once('=').ok_or_else(|| {
+                    ApiError::malformed("scan must be KEY=VALUES, e.g. gamma=0:2:0.1")
+                })?;
                 scans.push(Setting::Array(vec![key.into(), values.into()]));
             }
             key => {
@@ -240,9 +239,7 @@ fn bounded(query: &Value) -> Result<Effort, ApiError> {
         "chain" => (scans * count("alpha"), bound("tasks in all", 400, 6)),
         "tune" => (count("gamma") * count("alpha"), bound("tasks in all", 300, 300)),
         "phase-diagram" => (count("beta"), bound("values of beta", 60, 6)),
-        "complexity" => {
-            (query["rows"].as_u64().unwrap_or(40) as usize, bound("rows", 100, 100))
-        }
+        "complexity" => (query["rows"].as_u64().unwrap_or(40) as usize, bound("rows", 100, 100)),
         _ => (1, bound("curves", 1, 1)),
     };
     let most = if is_broken { bound.broken } else { bound.symmetric };

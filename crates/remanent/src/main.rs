@@ -11,7 +11,9 @@ mod inspect;
 mod model;
 mod output;
 mod predict;
+mod progress;
 mod reproduce;
+mod runs;
 mod serve;
 mod simulate;
 mod theory;
@@ -40,6 +42,9 @@ struct Cli {
     /// Suppress progress and notes on standard error
     #[arg(long, short, global = true)]
     quiet: bool,
+    /// How progress is shown
+    #[arg(long, global = true, value_name = "FORM", value_enum, default_value_t)]
+    progress: progress::Form,
 }
 
 #[derive(Subcommand)]
@@ -57,6 +62,7 @@ enum Command {
     Predict(Box<predict::Predict>),
     /// Show the content of a model, a checkpoint or a run directory
     Inspect(inspect::Inspect),
+    Runs(runs::Runs),
     Serve(serve::Serve),
     /// Download, list and check datasets
     #[command(subcommand)]
@@ -70,6 +76,7 @@ enum Command {
 
 fn run(cli: Cli) -> anyhow::Result<Outcome> {
     output::QUIET.store(cli.quiet, Ordering::Relaxed);
+    let _ = progress::FORM.set(cli.progress);
     if let Some(threads) = cli.threads {
         output::usage((1..=1024).contains(&threads), || {
             format!("--threads {threads} is out of range: it must be between 1 and 1024")
@@ -84,6 +91,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Export(command) => command.run(cli.quiet),
         Command::Predict(command) => command.run(cli.quiet),
         Command::Inspect(command) => command.run(cli.quiet),
+        Command::Runs(command) => command.run(cli.quiet),
         Command::Serve(command) => command.run(cli.quiet, cli.threads),
         Command::Data(command) => command.run(cli.quiet),
         Command::Completions { shell } => {

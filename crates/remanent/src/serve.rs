@@ -83,7 +83,10 @@ impl Serve {
         output::print(&format!("{url}\n"))?;
         if !self.runs.exists() {
             let shown = self.runs.display();
-            output::remark(quiet, &format!("note: {shown} does not exist yet; runs are shown when it does"));
+            output::remark(
+                quiet,
+                &format!("note: {shown} does not exist yet; runs are shown when it does"),
+            );
         }
         output::remark(quiet, "Ctrl-C ends the server");
         if self.open {
@@ -99,9 +102,18 @@ fn open(url: &str, quiet: bool) {
     let programs: &[&str] = if cfg!(target_os = "macos") { &["open"] } else { &["xdg-open"] };
     let start = |program: &&str| {
         let silent = || Stdio::null();
-        Command::new(program).arg(url).stdin(silent()).stdout(silent()).stderr(silent()).spawn().is_ok()
+        Command::new(program)
+            .arg(url)
+            .stdin(silent())
+            .stdout(silent())
+            .stderr(silent())
+            .spawn()
+            .is_ok()
     };
     if !programs.iter().any(start) {
-        output::remark(quiet, "note: no program to open a browser was found; open the address yourself");
+        output::remark(
+            quiet,
+            "note: no program to open a browser was found; open the address yourself",
+        );
     }
 }

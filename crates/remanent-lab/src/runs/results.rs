@@ -1,8 +1,8 @@
 //! What came of a run so far: the summaries of its cases, the numbers of the cells under way, and the theory
 //! beside simulations.
 
-use std::path::Path;
 use std::fs;
+use std::path::Path;
 
 use remanent_network::tensors::Tensors;
 use remanent_store::found::FoundRun;
