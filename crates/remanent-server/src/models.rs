@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::State;
+use axum::extract::{FromRequest, Request, State};
 use axum::http::{Response, StatusCode};
 use remanent_data::dataset::{Part, Pixels};
 use remanent_data::images::Images;
@@ -19,6 +20,7 @@ use remanent_store::files::read_whole;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 use crate::compute::Effort;
 use crate::error::{ApiError, json_answer};
@@ -31,6 +33,8 @@ const DRAWS: usize = 32;
 const LARGEST: u64 = 512 << 20;
 /// Networks and datasets that stay in memory.
 const KEPT: usize = 4;
+/// Time for the body of a request.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Networks and datasets that were used before.
 pub struct Shelf {
@@ -206,12 +210,15 @@ struct Asked {
 /// `POST /api/predict`.
 pub async fn predict(
     State(explorer): State<Arc<Explorer>>,
-    body: Bytes,
+    request: Request,
 ) -> Result<Response<Body>, ApiError> {
     if explorer.read_only {
         let text = "this server shows files only (--read-only)";
         return Err(ApiError::new(StatusCode::FORBIDDEN, text));
     }
+    let late = || ApiError::new(StatusCode::REQUEST_TIMEOUT, "the body did not come");
+    let body = timeout(PATIENCE, Bytes::from_request(request, &())).await.map_err(|_| late())?;
+    let body = body.map_err(|refused| ApiError::new(refused.status(), refused.body_text()))?;
     let asked: Asked = serde_json::from_slice(&body)
         .map_err(|error| ApiError::malformed(format!("the question cannot be read: {error}")))?;
     if !asked.pixels.iter().all(|pixel| (0.0..=1.0).contains(pixel)) {
