@@ -91,6 +91,7 @@ impl Cell for BoundTrial<'_> {
 
 impl Experiment for BoundStudy {
     const NAME: &'static str = "bound";
+    const UNIT: &'static str = "trials";
     const TAKES_ONE_CASE: bool = true;
 
     type Options = BoundOptions;

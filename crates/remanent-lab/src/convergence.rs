@@ -134,6 +134,7 @@ impl ConvergenceTrial<'_> {
 
 impl Experiment for ConvergenceStudy {
     const NAME: &'static str = "convergence-time";
+    const UNIT: &'static str = "pattern visits";
     const SPREAD: Option<&'static str> = Some("alpha");
 
     type Options = ConvergenceOptions;

@@ -57,6 +57,8 @@ use crate::values::ValueError;
 pub trait Experiment: Clone + PartialEq + Sized + 'static {
     /// The name in configurations and of run directories.
     const NAME: &'static str;
+    /// What the work of its cells is counted in.
+    const UNIT: &'static str;
     /// Whether a run has one case only.
     const TAKES_ONE_CASE: bool = false;
     /// An option whose list makes a case of every value, if there is one.

@@ -19,6 +19,7 @@ pub mod lines;
 pub mod lists;
 pub mod options;
 pub mod plan;
+pub mod runs;
 pub mod simulation;
 pub mod tempering;
 pub mod tensorboard;

@@ -462,6 +462,11 @@ fn find_differences(cases: &mut [Case]) {
 
 /// What tells cases apart, from their configurations as records hold them.
 pub fn labels(configs: &[serde_json::Value]) -> Vec<String> {
+    cases_of(configs).iter().map(Case::label).collect()
+}
+
+/// The cases of configurations, with the keys in which they differ.
+pub fn cases_of(configs: &[serde_json::Value]) -> Vec<Case> {
     let case = |config: &serde_json::Value| {
         let known = config.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
         let entry = |(key, value): (&String, &serde_json::Value)| {
@@ -475,7 +480,7 @@ pub fn labels(configs: &[serde_json::Value]) -> Vec<String> {
     };
     let mut cases: Vec<Case> = configs.iter().map(case).collect();
     find_differences(&mut cases);
-    cases.iter().map(Case::label).collect()
+    cases
 }
 
 /// `alpha = [1, 2]` as `alpha.1 = 1`, `alpha.2 = 2`; a list of one as its value.

@@ -35,7 +35,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::atomic;
-use crate::cell::{CHECKPOINT_EVERY, CHECKPOINTS, Cell, Entry, RECORDS, cell_name};
+use crate::cell::{CHECKPOINT_EVERY, CHECKPOINTS, Cell, Entry, Place, RECORDS, cell_name};
 use crate::claim::{self, CLAIMS};
 use crate::failure::FAILURES;
 use crate::files::{self, FileError};
@@ -248,6 +248,11 @@ impl Store {
     /// The part of these seconds that the cell counted as spent on steps.
     pub fn step_seconds<C: Cell>(&self, cell: &C) -> Option<f64> {
         self.times.get(&self.name(cell)).and_then(|time| time.steps)
+    }
+
+    /// Where the files of a cell are.
+    pub(crate) fn place<C: Cell>(&self, cell: &C) -> Place {
+        Place::new(&Layout::of(&self.directory, 0), self.name(cell), cell.key())
     }
 
     /// The name of a cell.

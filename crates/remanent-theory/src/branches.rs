@@ -109,10 +109,10 @@ pub fn branches(single: &SingleTask, low: f64, high: f64) -> Result<Branches, Do
 }
 
 /// A point of the curve and the branch it lies on.
-type Station = (Branch, CurvePoint);
+pub(crate) type Station = (Branch, CurvePoint);
 
 /// The points of a strand with their branches; a fold belongs to both of its branches.
-fn stations(curve: &Curve, strand: &Strand) -> Vec<Station> {
+pub(crate) fn stations(curve: &Curve, strand: &Strand) -> Vec<Station> {
     let mut stations = Vec::new();
     for (i, point) in strand.points.iter().enumerate() {
         let passed = strand.passed(i);

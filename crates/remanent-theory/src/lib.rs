@@ -60,6 +60,8 @@
 //! | all solutions over α, folds, crossing, replicon zeros | [`branches`] |
 //! | the same lines over β, and the critical point | [`phase`] |
 //! | any of these with broken replica symmetry | [`rsb`] |
+//! | a sketch of the curve in a fraction of the time | [`outline`] |
+//! | stop a computation from outside | [`cancel`] |
 //!
 //! # Inside
 //!
@@ -72,7 +74,7 @@
 //!
 //! Modules import only modules of the lines above their own:
 //!
-//! 1. [`parameters`] (ranges, errors), `number` (NaN in JSON), [`overlaps`] (order parameters), [`site`] (one magnetisation in
+//! 1. [`parameters`] (ranges, errors), [`cancel`] (stopping), `number` (NaN in JSON), [`overlaps`] (order parameters), [`site`] (one magnetisation in
 //!    a field), `law` (densities on panels);
 //! 2. [`resolution`] (node counts);
 //! 3. [`energy`] (the energetic side), [`inherited`] (the law that a task inherits), [`fading`] (how it is
@@ -83,9 +85,11 @@
 //!    (all pieces);
 //! 7. [`roots`] (solutions at one α), [`solution`] (what is reported);
 //! 8. `stage` (more nodes until nothing changes);
-//! 9. [`single`], then [`chain`] and [`branches`], then [`stationary`], [`scan`], [`tune`], [`phase`] and [`rsb`].
+//! 9. [`single`], then [`chain`] and [`branches`], then [`stationary`], [`scan`], [`tune`], [`phase`],
+//!    [`outline`] and [`rsb`].
 
 pub mod branches;
+pub mod cancel;
 pub mod chain;
 pub mod curve;
 mod ends;
@@ -95,6 +99,7 @@ pub mod fields;
 pub mod inherited;
 mod law;
 mod number;
+pub mod outline;
 pub mod overlaps;
 pub mod parameters;
 pub mod phase;

@@ -59,7 +59,8 @@ impl Stage {
         Self::at(task, alpha, found.branch, found.root, resolution).ok_or(Termination::LeftDomain)
     }
 
-    fn at(
+    /// The stage of a root that is known to be one.
+    pub fn at(
         task: &Task,
         alpha: f64,
         branch: Branch,

@@ -2,6 +2,7 @@
 
 use remanent_math::newton::{Newton, Root};
 
+use crate::cancel;
 use crate::energy::{Energy, energy};
 use crate::fields::{Fields, SiteAverages, site_averages};
 use crate::inherited::InheritedLaw;
@@ -94,6 +95,7 @@ impl<'a> Task<'a> {
 
     /// From conjugates to order parameters to conjugates; `None` outside the domain.
     pub fn iterate(&self, conjugates: &Conjugates, resolution: Resolution) -> Option<Iteration> {
+        cancel::check();
         // Near q_d = 1 the fields are of the order of 1/(1 − q_d)².
         let largest = 1e22;
         let possible = conjugates.q_0_hat < largest

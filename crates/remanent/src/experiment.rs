@@ -5,17 +5,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use indicatif::ProgressBar;
 use remanent_lab::config::{self, ConfigError};
 use remanent_lab::experiment::{Error, Experiment, Prepared, Resources, RunOptions};
 use remanent_lab::lists::Values;
 use remanent_lab::options::Options;
 use remanent_lab::plan::{Layers, PlanError};
-use remanent_store::{CHECKPOINT_EVERY, Cell, Share, Watcher, amounts, memory, rate};
+use remanent_store::{CHECKPOINT_EVERY, Cell, Share, amounts, memory, rate};
 use toml::{Table, Value};
 
 use crate::flags::{self, Flags};
 use crate::output::{self, Outcome, Output, UsageError};
+use crate::progress::Voice;
 use crate::shard::ShardArguments;
 use crate::submit::Estimate;
 
@@ -44,7 +44,7 @@ impl<E: Experiment> ExperimentCommand<E> {
             return Ok(Outcome::Done);
         }
         catch_interrupts()?;
-        let voice = Voice::new(prepared.work(), quiet);
+        let voice = Voice::of_run(prepared.work(), E::UNIT, quiet, directory.clone());
         let options = RunOptions {
             directory: directory.clone(),
             fresh: self.run.fresh,
@@ -269,40 +269,4 @@ pub fn catch_interrupts() -> anyhow::Result<()> {
         }
     })?;
     Ok(())
-}
-
-/// A progress bar and messages on standard error. What concerns the user's results is said even with
-/// `--quiet`.
-pub struct Voice {
-    bar: ProgressBar,
-    quiet: bool,
-}
-
-impl Voice {
-    /// For this number of units of work.
-    pub fn new(work: u64, quiet: bool) -> Self {
-        Self { bar: output::progress(work as usize, quiet), quiet }
-    }
-}
-
-impl Drop for Voice {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-impl Watcher for Voice {
-    fn advance(&self, units: u64) {
-        self.bar.inc(units);
-    }
-
-    fn notice(&self, text: &str) {
-        self.bar.suspend(|| output::say(&format!("note: {text}")));
-    }
-
-    fn continued(&self, seconds: f64) {
-        let text =
-            format!("continuing a cell from its checkpoint after {seconds:.2} s of computing");
-        self.bar.suspend(|| output::remark(self.quiet, &text));
-    }
 }

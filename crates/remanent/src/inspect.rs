@@ -3,6 +3,7 @@
 mod checkpoint;
 mod network;
 mod run;
+mod simulation;
 
 use std::path::{Path, PathBuf};
 
@@ -25,8 +26,8 @@ Examples:
 ///
 /// For a model: architecture, size, settings, and the uncertainty of the weights in every layer;
 /// --plot draws the histogram of the fields. For a checkpoint: the position in the training. For a
-/// run directory: settings, trials, accuracies; --plot draws the figure of remanent train. The exit
-/// code is 1 if a file is damaged.
+/// run directory: settings, trials and results, also of trials that are under way; --plot draws the figure of
+/// remanent train or simulate. The exit code is 1 if a file is damaged.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Inspect {

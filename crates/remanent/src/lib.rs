@@ -11,7 +11,10 @@ mod inspect;
 mod model;
 mod output;
 mod predict;
+mod progress;
 mod reproduce;
+mod runs;
+mod serve;
 mod shard;
 mod simulate;
 mod status;
@@ -42,6 +45,9 @@ struct Cli {
     /// Suppress progress and notes on standard error
     #[arg(long, short, global = true)]
     quiet: bool,
+    /// How progress is shown
+    #[arg(long, global = true, value_name = "FORM", value_enum, default_value_t)]
+    progress: progress::Form,
 }
 
 #[derive(Subcommand)]
@@ -62,6 +68,8 @@ enum Command {
     Status(status::StatusCommand),
     Retry(status::Retry),
     Submit(Box<submit::Submit>),
+    Runs(runs::Runs),
+    Serve(serve::Serve),
     /// Download, list and check datasets
     #[command(subcommand)]
     Data(data::DataCommand),
@@ -74,6 +82,7 @@ enum Command {
 
 fn run(cli: Cli) -> anyhow::Result<Outcome> {
     output::QUIET.store(cli.quiet, Ordering::Relaxed);
+    let _ = progress::FORM.set(cli.progress);
     if let Some(threads) = cli.threads {
         output::usage((1..=1024).contains(&threads), || {
             format!("--threads {threads} is out of range: it must be between 1 and 1024")
@@ -91,6 +100,8 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Status(command) => command.run(),
         Command::Retry(command) => command.run(cli.quiet),
         Command::Submit(command) => command.run(cli.quiet),
+        Command::Runs(command) => command.run(cli.quiet),
+        Command::Serve(command) => command.run(cli.quiet, cli.threads),
         Command::Data(command) => command.run(cli.quiet),
         Command::Completions { shell } => {
             let mut script = Vec::new();

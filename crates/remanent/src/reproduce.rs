@@ -4,6 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use remanent_lab::bound::BoundStudy;
+use remanent_lab::convergence::ConvergenceStudy;
+use remanent_lab::experiment::Experiment;
+use remanent_lab::simulation::Simulation;
+use remanent_lab::theory::Query;
+use remanent_lab::training::Training;
 use remanent_plot::Table;
 use remanent_reproduce::report::{Exhibit, Report};
 use remanent_reproduce::{Cost, Place, Reproduction, Request, Stage};
@@ -11,9 +17,10 @@ use remanent_store::{CHECKPOINT_EVERY, Share, amounts};
 use serde_json::{Value, json};
 
 use crate::data;
-use crate::experiment::{self, INTERRUPTED, Voice};
+use crate::experiment::{self, INTERRUPTED};
 use crate::flags;
 use crate::output::{self, Format, Outcome};
+use crate::progress::Voice;
 use crate::shard::ShardArguments;
 use crate::submit::Estimate;
 
@@ -93,7 +100,7 @@ impl Reproduce {
             let read_only = remanent_store::is_read_only(directory) && !self.fresh;
             let suffix = if read_only { ", which is read-only" } else { "" };
             output::remark(quiet, &format!("{kind}: {cells} cells, records in {shown}{suffix}"));
-            Voice::new(*work, quiet)
+            Voice::of_run(*work, unit(kind), quiet, directory.to_path_buf())
         };
         let shown = self.out.display().to_string();
         let compute =
@@ -202,6 +209,20 @@ impl Reproduce {
         };
         output::print(&text)
     }
+}
+
+/// What the work of cells of a kind is counted in.
+fn unit(kind: &str) -> &'static str {
+    [
+        (Query::NAME, Query::UNIT),
+        (Simulation::NAME, Simulation::UNIT),
+        (BoundStudy::NAME, BoundStudy::UNIT),
+        (ConvergenceStudy::NAME, ConvergenceStudy::UNIT),
+        (Training::NAME, Training::UNIT),
+    ]
+    .iter()
+    .find(|(name, _)| *name == kind)
+    .map_or("units", |(_, unit)| unit)
 }
 
 fn json_of(report: &Report) -> Value {

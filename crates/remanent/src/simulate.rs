@@ -74,6 +74,7 @@ impl Simulate {
         match self.study {
             Some(Study::Bound(study)) => study.estimate(&resources, keep),
             Some(Study::ConvergenceTime(study)) => study.estimate(&resources, keep),
+            Some(Study::Tempering(study)) => study.estimate(&resources, keep),
             None => self.perceptron.estimate(&resources, keep),
         }
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use remanent_lab::experiment::{Prepared, Resources, RunOptions};
+use remanent_lab::experiment::{Experiment, Prepared, Resources, RunOptions};
 use remanent_lab::options::Words;
 use remanent_lab::plan::{self, Plan};
 use remanent_lab::theory::{
@@ -13,9 +13,10 @@ use remanent_lab::theory::{
 use remanent_store::CHECKPOINT_EVERY;
 use toml::{Table, Value};
 
-use crate::experiment::{INTERRUPTED, Voice, catch_interrupts, scan};
+use crate::experiment::{INTERRUPTED, catch_interrupts, scan};
 use crate::flags::Flags;
 use crate::output::{self, Outcome, Output, UsageError};
+use crate::progress::Voice;
 
 /// The commands.
 #[derive(Subcommand)]
@@ -152,7 +153,11 @@ impl<O: remanent_lab::options::Options> TheoryQuestion<O> {
         let mut table: Table = self.options.given;
         table.insert("ask".into(), question.word().into());
         let prepared = Prepared::<Query>::of_plan(Plan::of_one_case(table), &Resources::default())?;
-        let voice = Voice::new(prepared.work(), quiet);
+        let (work, unit) = (prepared.work(), <Query as Experiment>::UNIT);
+        let voice = match &self.keep.out {
+            Some(directory) => Voice::of_run(work, unit, quiet, directory.clone()),
+            None => Voice::new(work, unit, quiet),
+        };
         let view = remanent_lab::experiment::NoView {};
         let report = match self.keep.out {
             Some(directory) => {

@@ -15,6 +15,7 @@ use crate::simulation::{
 
 impl Experiment for Simulation {
     const NAME: &'static str = "simulate";
+    const UNIT: &'static str = "pattern visits";
 
     type Options = SimulationOptions;
     type View = SimulationView;

@@ -22,6 +22,7 @@ use crate::tempering::tables;
 
 impl Experiment for TemperingStudy {
     const NAME: &'static str = "tempering";
+    const UNIT: &'static str = "sweeps";
 
     type Options = TemperingOptions;
     type View = TemperingView;

@@ -26,6 +26,7 @@ use crate::experiment::{Computed, Detail, Error, Experiment, NoView, Note, Repor
 
 impl Experiment for Query {
     const NAME: &'static str = "theory";
+    const UNIT: &'static str = "points";
 
     type Options = QuestionOptions;
     type View = NoView;

@@ -20,6 +20,7 @@ use crate::training::{
 
 impl Experiment for Training {
     const NAME: &'static str = "train";
+    const UNIT: &'static str = "steps";
 
     type Options = TrainingOptions;
     type View = TrainingView;

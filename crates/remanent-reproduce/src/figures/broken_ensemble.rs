@@ -266,7 +266,8 @@ impl Study for BrokenEnsemble {
         ];
         let mut found: Vec<String> = answers.iter().map(|answer| answer.answer.clone()).collect();
         found.extend(measured.unmixed());
-        let onset = measured.onset.map_or("nowhere".into(), |onset| format!("from α = {onset:.3} on"));
+        let onset =
+            measured.onset.map_or("nowhere".into(), |onset| format!("from α = {onset:.3} on"));
         Judgement {
             found: found.join(" "),
             findings: Findings::Answers(answers),

@@ -142,8 +142,8 @@ pub fn task_names(training: &Training) -> Option<Vec<String>> {
             Piece::Permuted { dataset, tasks } => {
                 names.extend((1..=*tasks).map(|task| format!("permuted {dataset} {task}")));
             }
-            // How many classes there are is known when the images are read.
-            Piece::Split { .. } => return None,
+            // How many classes there are is known when the images are read; no figure has the others.
+            Piece::Split { .. } | Piece::Rotated { .. } | Piece::Drift { .. } => return None,
         }
     }
     Some(names)

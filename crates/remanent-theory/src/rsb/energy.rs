@@ -18,6 +18,7 @@ use remanent_math::grid::{Cluster, Nodes, Spread};
 
 use super::level::{ADDED, BEND, Lattice, Level, SLOPE};
 use super::state::StepOverlaps;
+use crate::cancel;
 use crate::energy::{potentials, wall_of};
 use crate::resolution::Resolution;
 
@@ -66,6 +67,7 @@ struct Scaled<'a> {
 
 /// Computes the averages at inverse temperature `beta` and Parisi parameters `x`.
 pub fn step_energy(o: &StepOverlaps, x: &[f64], beta: f64, resolution: Resolution) -> StepEnergy {
+    cancel::check();
     let kappa = o.one_minus_q_d;
     let q_0 = o.q_0_minus_r2 + o.r * o.r;
     let s = Scaled {

@@ -12,7 +12,7 @@ use remanent_plot::Figure;
 use remanent_store::found::FoundRun;
 use serde_json::{Value, json};
 
-use super::{Facts, Findings, checkpoint, settings};
+use super::{Facts, Findings, checkpoint, settings, simulation};
 use crate::model::{self, MAKE_AGAIN};
 use crate::output;
 
@@ -75,6 +75,9 @@ pub fn look(directory: &Path, quiet: bool) -> anyhow::Result<Findings> {
         facts.put("file", path.display());
     }
     let is_sound = damaged.is_empty();
+    if run.kind == "simulate" {
+        return simulation::look(&run, data, facts, is_sound, quiet);
+    }
     if run.kind != "train" {
         facts.put_object(&run.config);
         let figure = Err(format!("{} draws its own plots", run.kind));

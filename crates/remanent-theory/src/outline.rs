@@ -1,0 +1,137 @@
+//! The curve of solutions as a sketch: for a picture that follows a slider.
+//!
+//! [`branches`](crate::branches::branches) solves every row again with more and more nodes, which takes about a hundred
+//! times as long as tracing the curve. A sketch takes the points of the trace as they are, with fewer nodes.
+//! Its rows say so: `termination` is `inaccurate`, and `quadrature_error` is not known. Errors are below the
+//! width of a line (the tests compare the two).
+
+use rayon::prelude::*;
+use remanent_math::newton::{Outcome, Root};
+
+use crate::branches::{Branches, Corner, FoldReport, Station, stations};
+use crate::curve::{Branch, CurvePoint};
+use crate::parameters::{DomainError, check_alpha};
+use crate::resolution::Resolution;
+use crate::single::SingleTask;
+use crate::solution::{Solution, Termination};
+use crate::stage::Stage;
+use crate::task::Task;
+
+/// Node counts of a sketch.
+const FACTOR: f64 = 0.4;
+/// Steps of the trace longer than this in ln α are divided.
+const SPACING: f64 = 0.08;
+/// Into how many parts at the most.
+const MOST: f64 = 200.0;
+
+/// Sketches the curve between two values of α: rows, folds and corner. The crossing and the zeros of the
+/// replicon are left out.
+pub fn outline(single: &SingleTask, low: f64, high: f64) -> Result<Branches, DomainError> {
+    let (low, high) = (check_alpha(low)?, check_alpha(high)?);
+    let resolution = Resolution::unchecked(FACTOR);
+    let Some(curve) = single.with_resolution(resolution).curve(high) else {
+        return Ok(Branches::default());
+    };
+    let at = |branch: Branch, point: &CurvePoint| row(curve.task(), branch, point, resolution);
+    let (from, to) = (low.ln(), high.ln());
+    let strands = curve.strands().iter();
+    let rows = strands
+        .flat_map(|strand| pieces(&stations(&curve, strand), from, to))
+        .collect::<Vec<_>>()
+        .into_par_iter()
+        .filter_map(|(branch, a, b, x)| {
+            // The beginning of a piece is a point of the trace.
+            let point = if x == 0.0 { Some(a) } else { curve.between(&a, &b, x) };
+            point.map(|point| (branch, point))
+        })
+        .filter(|(_, point)| (from - 1e-9..=to + 1e-9).contains(&point.y[3]))
+        .map(|(branch, point)| at(branch, &point))
+        .collect();
+    let mut folds = Vec::new();
+    for strand in curve.strands() {
+        for number in 0..strand.fold_count() {
+            let Some(fold) = curve.fold(strand, number) else { continue };
+            let sides = [curve.branch(strand, number), curve.branch(strand, number + 1)];
+            let ends = *sides.iter().find(|b| **b != Branch::Middle).unwrap_or(&sides[0]);
+            folds.push(FoldReport { alpha: fold.alpha(), ends, solution: at(ends, &fold.point) });
+        }
+    }
+    folds.sort_by(|a, b| a.alpha.total_cmp(&b.alpha));
+    let corner = curve.corner_alpha().map(|alpha| Corner { alpha });
+    Ok(Branches { rows, folds, corner, ..Branches::default() })
+}
+
+/// Places between two points of the trace: the branch, the points, and how far from the first.
+type Place = (Branch, CurvePoint, CurvePoint, f64);
+
+/// Places along a strand where ln α is between `from` and `to`. The steps of the trace are long, so they are
+/// divided.
+fn pieces(stations: &[Station], from: f64, to: f64) -> Vec<Place> {
+    let mut places = Vec::new();
+    for pair in stations.windows(2) {
+        let [(_, a), (branch, b)] = pair else { continue };
+        let (low, high) = (a.y[3].min(b.y[3]), a.y[3].max(b.y[3]));
+        if high < from || low > to || a.y == b.y {
+            continue;
+        }
+        let count = ((high - low) / SPACING).ceil().clamp(1.0, MOST);
+        // Only the places inside: a step may begin far below the interval.
+        let place = |k: u32| (*branch, *a, *b, f64::from(k) / count);
+        let inside = |(.., x): &Place| {
+            let reached = a.y[3] + x * (b.y[3] - a.y[3]);
+            (from - 2.0 * SPACING..=to + 2.0 * SPACING).contains(&reached)
+        };
+        places.extend((0..count as u32).map(place).filter(inside));
+    }
+    if let Some((branch, last)) = stations.last() {
+        places.push((*branch, *last, *last, 0.0));
+    }
+    places
+}
+
+/// A point of the trace as it is.
+fn row(task: &Task, branch: Branch, point: &CurvePoint, resolution: Resolution) -> Solution {
+    let alpha = point.y[3].exp();
+    let x = [point.y[0], point.y[1], point.y[2]];
+    let jacobian = std::array::from_fn(|i| std::array::from_fn(|j| point.jacobian[i][j]));
+    let root = Root { x, residual: f64::NAN, jacobian, outcome: Outcome::Converged };
+    Stage::at(task, alpha, branch, root, resolution).map_or_else(
+        || Solution::none(alpha, task.beta, branch, Termination::LeftDomain),
+        |stage| stage.solution,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameters::Choice;
+
+    #[test]
+    fn a_sketch_lies_on_the_curve() {
+        for beta in [5.0, 20.0, 45.0] {
+            let task = SingleTask::new(beta).unwrap();
+            let sketch = outline(&task, 0.05, 3.0).unwrap();
+            assert!(sketch.rows.len() > 30, "{}", sketch.rows.len());
+            let folds = task.curve(3.0).unwrap().folds();
+            assert_eq!(sketch.folds.len(), folds.len());
+            for row in sketch.rows.iter().step_by(5) {
+                // At a fold α is not a parameter of the curve.
+                if sketch.folds.iter().any(|fold| (fold.alpha / row.alpha - 1.0).abs() < 0.01) {
+                    continue;
+                }
+                let choice = match row.branch {
+                    Branch::Only => Choice::Stable,
+                    Branch::Poor => Choice::Poor,
+                    Branch::Middle => Choice::Middle,
+                    Branch::Good => Choice::Good,
+                };
+                let exact = task.solve(row.alpha, choice).unwrap();
+                if exact.eps.is_nan() {
+                    continue; // in the corner, where the exact solver gives up
+                }
+                let off = (row.eps - exact.eps).abs();
+                assert!(off < 1e-3, "beta {beta}, alpha {}: {off}", row.alpha);
+            }
+        }
+    }
+}
