@@ -7,7 +7,9 @@ use remanent_data::dataset::{Dataset, View};
 use remanent_data::digits;
 use remanent_network::architecture::{Activation, Normalisation};
 use remanent_network::course::{Course, CourseSpec, Event};
-use remanent_network::learner::{Anchor, Fisher, Form, Learner, Optimizer, Parameters};
+use remanent_network::fading::Fading;
+use remanent_network::learner::{Anchor, FirstPrior, Fisher, Form, Learner, Optimizer, Parameters};
+use remanent_network::schedule::RateSchedule;
 use remanent_network::tensors::Tensors;
 
 const EPOCHS: [usize; 2] = [2, 2];
@@ -59,6 +61,19 @@ fn learners() -> Vec<(&'static str, Parameters)> {
             "vcl both, learned scale, batch",
             Parameters { learned_scale: true, normalisation: Normalisation::Batch, ..both },
         ),
+        (
+            "vcl, fading, cosine",
+            Parameters {
+                anchor: Anchor::Task,
+                first_prior: FirstPrior::Uniform,
+                fading: Fading { lambda: 0.9, rho: 0.8 },
+                reset_fields: true,
+                lr_schedule: RateSchedule::Cosine,
+                ..of(Learner::Vcl)
+            },
+        ),
+        ("vcl, window", Parameters { anchor: Anchor::Task, window: Some(50), ..of(Learner::Vcl) }),
+        ("ewc online", Parameters { fisher: Fisher::Online, ..of(Learner::Ewc) }),
         ("ewc both", Parameters { anchor: Anchor::Both, ..of(Learner::Ewc) }),
         ("ewc empirical", Parameters { fisher: Fisher::Empirical, ..of(Learner::Ewc) }),
         (

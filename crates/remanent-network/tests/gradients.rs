@@ -15,7 +15,8 @@
 
 use remanent_math::philox::Stream;
 use remanent_network::architecture::{Activation, Architecture, Normalisation};
-use remanent_network::learner::{Anchor, Fisher, Learner, Optimizer, Parameters};
+use remanent_network::fading::Fading;
+use remanent_network::learner::{Anchor, FirstPrior, Fisher, Learner, Optimizer, Parameters};
 use remanent_network::network::{Network, Weights};
 use remanent_network::pass::Pass;
 use remanent_network::trainer::{Moment, Trainer};
@@ -578,5 +579,126 @@ fn empirical_information_is_the_sum_of_squared_gradients_of_single_examples() {
                 println!("{what}: {worst:.1e}");
             }
         }
+    }
+}
+
+/// The gradient of γ `share` KL(q_βθ ‖ q_a) by the θ of a layer, by differences.
+fn pull(theta: &[f32], share: f64, anchor: impl Fn(f64) -> f64) -> Vec<f64> {
+    let beta = f64::from(BETA);
+    let by = |&t: &f32| {
+        let a = anchor(beta * f64::from(t));
+        2.5 * share * difference(f64::from(t), |x| divergence(beta * x, a))
+    };
+    theta.iter().map(by).collect()
+}
+
+#[test]
+fn a_faded_anchor_pulls_by_the_divergence_from_the_faded_posterior() {
+    let fading = Fading { lambda: 0.9, rho: 0.7 };
+    let parameters = Parameters { fading, ..anchored(Learner::Vcl, Anchor::Task) };
+    let mut trainer = trainer(&parameters);
+    trainer.set_anchor();
+    let before = trainer.network().clone();
+    black().step(&mut trainer, BETA);
+    let share = BATCH as f64 / EXAMPLES as f64;
+    for (l, found) in descent(&before, trainer.network()).iter().enumerate() {
+        let exact = pull(before.layers()[l].theta(), share, |h| fading.field(h));
+        assert_same(found, &exact, 1e-5, &format!("layer {l}"));
+    }
+}
+
+#[test]
+fn fields_that_move_to_the_anchor_are_not_pulled() {
+    let fading = Fading { lambda: 0.9, rho: 0.7 };
+    let reset = Parameters { fading, reset_fields: true, ..anchored(Learner::Vcl, Anchor::Task) };
+    let mut trainer = trainer(&reset);
+    let before = trainer.network().clone();
+    trainer.set_anchor();
+    let moved = trainer.network().clone();
+    for (before, moved) in before.layers().iter().zip(moved.layers()) {
+        for (&b, &m) in before.theta().iter().zip(moved.theta()) {
+            let beta = f64::from(BETA);
+            let wanted = fading.field(beta * f64::from(b)) / beta;
+            assert!((f64::from(m) - wanted).abs() < 1e-6);
+        }
+    }
+    black().step(&mut trainer, BETA);
+    let largest = descent(&moved, trainer.network()).concat().into_iter().fold(0.0, f64::max);
+    assert!(largest < 1e-6, "{largest}");
+}
+
+#[test]
+fn the_first_prior_is_an_anchor_at_zero() {
+    let plain = anchored(Learner::Vcl, Anchor::Task);
+    let uniform = Parameters { first_prior: FirstPrior::Uniform, ..plain.clone() };
+    let mut trainer = trainer(&uniform);
+    let before = trainer.network().clone();
+    black().step(&mut trainer, BETA);
+    let share = BATCH as f64 / EXAMPLES as f64;
+    for (l, found) in descent(&before, trainer.network()).iter().enumerate() {
+        let exact = pull(before.layers()[l].theta(), share, |_| 0.0);
+        assert_same(found, &exact, 1e-5, &format!("layer {l}"));
+    }
+    let mut free = self::trainer(&plain);
+    black().step(&mut free, BETA);
+    assert!(descent(&before, free.network()).concat().iter().all(|g| *g == 0.0));
+}
+
+/// The pull counts once in a window, and the anchor moves by B/N of its way to the new posterior.
+#[test]
+fn an_anchor_with_a_window_follows_the_posterior() {
+    let window = 16;
+    let share = BATCH as f64 / window as f64;
+    for fading in [Fading::default(), Fading { lambda: 0.8, rho: 0.9 }] {
+        let plain = anchored(Learner::Vcl, Anchor::Task);
+        let parameters = Parameters { fading, window: Some(window), lr: 0.125, ..plain };
+        let mut trainer = trainer(&parameters);
+        let before = trainer.network().clone();
+        black().step(&mut trainer, BETA);
+        for (l, layer) in trainer.network().layers().iter().enumerate() {
+            let exact = pull(before.layers()[l].theta(), share, |_| 0.0);
+            let thetas = before.layers()[l].theta().iter().zip(layer.theta());
+            let found: Vec<f64> =
+                thetas.map(|(&b, &a)| (f64::from(b) - f64::from(a)) / 0.125).collect();
+            assert_same(&found, &exact, 1e-4, &format!("layer {l}"));
+            let wanted: Vec<f64> = layer
+                .theta()
+                .iter()
+                .map(|&t| share * fading.field(f64::from(BETA) * f64::from(t)))
+                .collect();
+            assert_same(&wide(&trainer.memories()[l].anchor), &wanted, 1e-5, "anchor");
+        }
+    }
+}
+
+/// Online, the information of old tasks fades, and all pull towards the end of the last one.
+#[test]
+fn online_information_has_one_centre_and_fades() {
+    let fading = Fading { rho: 0.5, ..Fading::default() };
+    let online = Parameters {
+        fisher: Fisher::Online,
+        fading,
+        lr: 0.5,
+        ..anchored(Learner::Ewc, Anchor::Task)
+    };
+    let mut trainer = trainer(&online);
+    let ones = trainer.empty_information().into_iter().map(|f| vec![1.0; f.len()]);
+    let ones: Vec<Vec<f32>> = ones.collect();
+    trainer.set_elastic(ones.clone());
+    trainer.update_theta(|_, theta| theta.iter_mut().for_each(|t| *t += 0.25));
+    trainer.set_elastic(ones);
+    assert!(trainer.memories().iter().all(|m| m.fisher.iter().all(|f| *f == 1.5)));
+    // At the centre there is no pull; beside it, γ (B/M) F Δ.
+    let before = trainer.network().clone();
+    black().step(&mut trainer, BETA);
+    let still = descent(&before, trainer.network()).concat();
+    assert!(still.iter().all(|g| g.abs() < 1e-6));
+    trainer.update_theta(|_, theta| theta.iter_mut().for_each(|t| *t += 1.0));
+    let before = trainer.network().clone();
+    black().step(&mut trainer, BETA);
+    let factor = RATE / 0.5;
+    for gradient in descent(&before, trainer.network()).concat() {
+        let wanted = 2.5 * (BATCH as f64 / EXAMPLES as f64) * 1.5;
+        assert!((factor * gradient - wanted).abs() < 1e-5, "{gradient}");
     }
 }
