@@ -222,6 +222,10 @@ fn answer(measured: &Measured, learner: By, question: String, subject: &str) -> 
         Outcome::Contradicted => "is more than chance",
         Outcome::Undecided => "cannot be told from chance or not",
     };
+    if measured.rows(learner).all(|row| !row.counts()) {
+        let text = "Not decided: samples have mixed at none of these α.";
+        return Answer::new(question, text).tested(tests);
+    }
     let text = format!(
         "{subject} {} (root mean square) from RS, which {}, and {} from the theory with one step, which {}.",
         distance(&symmetric),
@@ -266,7 +270,8 @@ impl Study for BrokenEnsemble {
         ];
         let mut found: Vec<String> = answers.iter().map(|answer| answer.answer.clone()).collect();
         found.extend(measured.unmixed());
-        let onset = measured.onset.map_or("nowhere".into(), |onset| format!("from α = {onset:.3} on"));
+        let onset =
+            measured.onset.map_or("nowhere".into(), |onset| format!("from α = {onset:.3} on"));
         Judgement {
             found: found.join(" "),
             findings: Findings::Answers(answers),

@@ -244,7 +244,8 @@ fn generalisation(measured: &Measured) -> Answer {
 
 /// Where the transition goes with one step.
 fn limit(one_step: &[OneStep]) -> Answer {
-    let question = "Where is the transition as β grows, with one step of replica-symmetry breaking?";
+    let question =
+        "Where is the transition as β grows, with one step of replica-symmetry breaking?";
     let places: Vec<(&OneStep, f64)> =
         one_step.iter().filter_map(|at| Some((at, at.crossing?))).collect();
     let said: Vec<String> = places
@@ -253,13 +254,15 @@ fn limit(one_step: &[OneStep]) -> Answer {
             let eps = at.eps.map_or(String::new(), |[poor, good]| {
                 format!(", ε from {} to {}", error(poor), error(good))
             });
-            let fold = at.fold.map_or(String::new(), |fold| format!(", poor branch until {fold:.3}"));
+            let fold =
+                at.fold.map_or(String::new(), |fold| format!(", poor branch until {fold:.3}"));
             format!("α = {alpha:.4} at β = {} ({:+.4}{eps}{fold})", at.beta, alpha - BINARY)
         })
         .collect();
     let changes = places.windows(2).map(|w| (w[1].1 - BINARY).abs() - (w[0].1 - BINARY).abs());
-    let quantity =
-        format!("largest change of the distance of the crossing from {BINARY} from one β to the next");
+    let quantity = format!(
+        "largest change of the distance of the crossing from {BINARY} from one β to the next"
+    );
     let change = changes.reduce(f64::max).map(Estimate::exact);
     let test = Test::below(quantity, change, Threshold::ZERO);
     let goes = match test.outcome {
@@ -325,8 +328,11 @@ fn symmetry(transitions: &[Transition]) -> Answer {
 
 /// ε and replicon of the stable solution.
 fn draw_solutions(stable: &[&Solution], betas: &[f64]) -> [Panel; 2] {
-    let mut errors =
-        Panel::new("error of the stable solution; dotted: one step", Axis::linear("α"), Axis::log("ε").lower(1e-14));
+    let mut errors = Panel::new(
+        "error of the stable solution; dotted: one step",
+        Axis::linear("α"),
+        Axis::log("ε").lower(1e-14),
+    );
     let mut trusted = Panel::new(
         "replicon of the stable solution",
         Axis::linear("α"),

@@ -150,6 +150,8 @@ mod tests {
         let whole = Breaking { tasks: 4, broken: 0, smallest: Some(0.25) };
         assert!(whole.note().contains("changes nothing") && whole.note().contains("0.250"));
         let broken = Breaking { tasks: 4, broken: 3, smallest: None };
-        assert!(broken.note().starts_with("3 of the 4 tasks") && broken.note().ends_with("breaking."));
+        assert!(
+            broken.note().starts_with("3 of the 4 tasks") && broken.note().ends_with("breaking.")
+        );
     }
 }

@@ -242,7 +242,10 @@ mod tests {
         let near = Some(0.005);
         let (none, small, large) = (None, Some(0.0), Some(0.2));
         assert_eq!(outcomes(near, near, [small, large]), [Supported, Supported, Contradicted]);
-        assert_eq!(outcomes(near, Some(0.1), [large, small]), [Contradicted, Contradicted, Supported]);
+        assert_eq!(
+            outcomes(near, Some(0.1), [large, small]),
+            [Contradicted, Contradicted, Supported]
+        );
         assert_eq!(outcomes(Some(0.1), near, [none, none]), [Contradicted, Undecided, Undecided]);
         assert_eq!(outcomes(near, None, [small, small]), [Undecided, Supported, Supported]);
     }

@@ -8,9 +8,9 @@ use remanent_theory::phase::{CriticalPoint, PhaseRow, RepliconLine};
 use remanent_theory::rsb::{BrokenPhaseRow, PhasePoint};
 use serde::{Deserialize, Serialize};
 
+use super::one_step;
 use super::solutions::jump;
 use super::words::{capital, error, list};
-use super::one_step;
 use crate::results::{Drawing, Judgement, Results};
 use crate::study::Study;
 use crate::verdict::{Answer, Findings};
@@ -116,9 +116,10 @@ impl OneStep {
             replicon: rows.map(|row| known(row.solution.replicon)),
             jump: one_step::jump(broken),
         });
-        let end = broken.rows.last().and_then(|row| {
-            Some((row.solution.alpha, row.q_1? - row.solution.q_0))
-        });
+        let end = broken
+            .rows
+            .last()
+            .and_then(|row| Some((row.solution.alpha, row.q_1? - row.solution.q_0)));
         Some(Self {
             beta: both.symmetric.rows.first()?.beta,
             onset: places("onset").next(),
@@ -291,7 +292,8 @@ fn continuous(measured: &Measured) -> String {
     });
     let (below, above): (Vec<String>, Vec<String>) = (below.collect(), above.collect());
     let below = if below.is_empty() { String::new() } else { format!(": {}", list(&below)) };
-    let above = if above.is_empty() { String::new() } else { format!(": ε falls {}", list(&above)) };
+    let above =
+        if above.is_empty() { String::new() } else { format!(": ε falls {}", list(&above)) };
     format!(
         "With one step of breaking it is continuous below β = {beta:.3}{below}. Above, it is of first order{above}. The jump begins \
          at α = {alpha:.4}."
@@ -403,9 +405,15 @@ mod tests {
     #[test]
     fn every_place_is_named() {
         let said = answers(&measured(-13.0));
-        says(&said[0], &["from α = 1.5000 to 1.9000", "With one step the poor one ends at α = 1.5300"]);
+        says(
+            &said[0],
+            &["from α = 1.5000 to 1.9000", "With one step the poor one ends at α = 1.5300"],
+        );
         says(&said[1], &["at α = 1.65000", "a jump of 0.210", "With one step", "α = 1.51800"]);
-        says(&said[2], &["α = 0.730 on the poor solution", "symmetry is broken there", "α = 0.880"]);
+        says(
+            &said[2],
+            &["α = 0.730 on the poor solution", "symmetry is broken there", "α = 0.880"],
+        );
         says(&said[3], &["continuous below β = 16.991: at β = 16 ", "Above, it is of first order"]);
         says(&said[3], &["from 0.138 to 0.035 at α = 1.518 (β = 20) and from 0.200 to 0.000"]);
         says(&said[4], &["α = 1.376, β = 11.63", "discontinuous nowhere here", "β = 16.10"]);

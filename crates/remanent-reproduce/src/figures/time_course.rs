@@ -109,8 +109,11 @@ impl Measured {
 
     /// What one step changes in the free chain.
     fn breaking(&self) -> Option<String> {
-        let changes =
-            self.errors.iter().filter_map(|e| Some((e.one_step? - e.free?).abs())).reduce(f64::max)?;
+        let changes = self
+            .errors
+            .iter()
+            .filter_map(|e| Some((e.one_step? - e.free?).abs()))
+            .reduce(f64::max)?;
         Some(format!(
             "{} The errors of the free chain with and without it differ by {changes:.1e} at most.",
             self.breaking?.note()

@@ -40,12 +40,10 @@ pub(super) struct Lowest<'a, 'b> {
 impl<'a, 'b> Lowest<'a, 'b> {
     pub(super) fn of(curve: &'b Curve<'a>, resolution: Resolution) -> Option<Self> {
         let points = &curve.strands().first()?.points;
-        let value = |y: &[f64; 4]| {
-            replicon(curve.task(), y, resolution).unwrap_or(f64::INFINITY)
-        };
+        let value = |y: &[f64; 4]| replicon(curve.task(), y, resolution).unwrap_or(f64::INFINITY);
         let values: Vec<f64> = points.iter().map(|p| value(&p.y)).collect();
-        let nearest = (1..points.len().saturating_sub(1))
-            .min_by(|&i, &j| values[i].total_cmp(&values[j]))?;
+        let nearest =
+            (1..points.len().saturating_sub(1)).min_by(|&i, &j| values[i].total_cmp(&values[j]))?;
         let mut lowest = Self { curve, resolution, nearest, place: 0.0, value: values[nearest] };
         (lowest.place, lowest.value) =
             scalar::minimum(|x| lowest.replicon(x).unwrap_or(f64::INFINITY), -1.0, 1.0, 1e-5);

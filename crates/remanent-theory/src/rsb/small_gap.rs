@@ -142,7 +142,8 @@ impl<'a> BrokenTask<'a> {
             })
         };
         // Larger gaps than that of the fold, as long as the good branch exists.
-        let beyond = |ln_ratio: f64| gaps.ln_alpha(ln_ratio.exp()).map_or(f64::NAN, |a| a - low.ln());
+        let beyond =
+            |ln_ratio: f64| gaps.ln_alpha(ln_ratio.exp()).map_or(f64::NAN, |a| a - low.ln());
         let far = scalar::root(beyond, fold.ln(), fold.ln() + 3.0, 1e-6)?;
         let margin = 1e-4 * (far - fold.ln());
         let at = scalar::root(difference, fold.ln(), far - margin, 1e-8)?;

@@ -255,9 +255,11 @@ pub(super) fn figure(ask: &BrokenAsk, answer: &BrokenAnswer) -> Figure {
                 rows_figure(rows, "α", |row| row.solution.alpha)
             }
         }
-        (BrokenAsk::Chain { parameters, axes }, BrokenAnswer::Chain(points)) => {
-            chain::figure(&points.iter().map(chain::Drawn::from).collect::<Vec<_>>(), axes, parameters.alpha.len())
-        }
+        (BrokenAsk::Chain { parameters, axes }, BrokenAnswer::Chain(points)) => chain::figure(
+            &points.iter().map(chain::Drawn::from).collect::<Vec<_>>(),
+            axes,
+            parameters.alpha.len(),
+        ),
         (BrokenAsk::Branches { beta, .. }, BrokenAnswer::Branches(found)) => {
             branches_figure(found, *beta)
         }

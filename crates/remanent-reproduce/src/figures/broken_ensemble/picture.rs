@@ -117,8 +117,17 @@ fn scores(measured: &Measured) -> Panel {
 
 fn table(measured: &Measured) -> Table {
     let mut table = Table::new([
-        "learner", "alpha", "trials", "unmixed", "quantity", "found", "found_se", "rs", "one_step",
-        "z_rs", "z_one_step",
+        "learner",
+        "alpha",
+        "trials",
+        "unmixed",
+        "quantity",
+        "found",
+        "found_se",
+        "rs",
+        "one_step",
+        "z_rs",
+        "z_one_step",
     ]);
     for row in &measured.rows {
         let learner = if row.learner == By::Gradient { "sgd" } else { "samples" };

@@ -1,7 +1,7 @@
 //! What is measured of one panel: errors of gradient descent and of the theory against α_2.
 
-use remanent_lab::theory::known;
 use remanent_lab::theory::BrokenChain;
+use remanent_lab::theory::known;
 use remanent_theory::scan::ScanPoint;
 use serde::{Deserialize, Serialize};
 
@@ -350,8 +350,7 @@ mod tests {
         assert!(line.change().is_none() && line.jump_with_one_step().is_none());
         line.one_step = line.theory.clone();
         assert!(line.change().is_none());
-        line.one_step[1] =
-            Predicted { alpha_2: 2.0, eps: Some(0.2), eps_2: Some(0.2), rsb: 1 };
+        line.one_step[1] = Predicted { alpha_2: 2.0, eps: Some(0.2), eps_2: Some(0.2), rsb: 1 };
         let change = line.change().unwrap();
         assert_eq!((change.broken, change.largest.1), ([2.0, 2.0], 2.0));
         assert!((change.largest.0 + 0.1).abs() < 1e-12);

@@ -95,8 +95,7 @@ fn by_beta(both: &BrokenBranches, others: &[&BrokenBranches]) -> Option<Panel> {
                 && (p.branch != Branch::Poor || curves.broken.crossing().is_none())
                 && from.is_some_and(|from| p.alpha >= from)
         };
-        let (x, y) =
-            curves.symmetric.rows.iter().filter(taken).map(|p| (p.alpha, p.eps)).unzip();
+        let (x, y) = curves.symmetric.rows.iter().filter(taken).map(|p| (p.alpha, p.eps)).unzip();
         panel.push(Curve::new(x, y).color(color));
     }
     Some(panel)
