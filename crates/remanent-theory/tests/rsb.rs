@@ -96,7 +96,8 @@ fn check_reference(beta: f64, steps: usize) {
             ("onset lam=0", _) => (task.onset().unwrap(), 1e-7),
             ("crossing", "poor") if steps > 0 => (task.crossing(steps).unwrap().poor, 1e-7),
             // The solution moves with the square root of the distance to a fold: the
-            // reference values are those at about 1e-11 from it in α.
+            // reference values are those at about 1e-11 from it in α, see
+            // `a_fold_is_the_middle_of_the_two_solutions_before_it`.
             ("fold", "poor") if steps > 0 => (task.fold(steps).unwrap(), 1e-5),
             (_, branch) => {
                 let choice = if branch == "poor" { Choice::Poor } else { Choice::Good };
@@ -497,4 +498,105 @@ fn rows_survive_json() {
     let none = RsbSolution::none(1.0, 20.0, 1, Termination::NoSolution);
     let back: RsbSolution = serde_json::from_str(&serde_json::to_string(&none).unwrap()).unwrap();
     assert!(back.q_d.is_nan() && back.termination == Termination::NoSolution);
+}
+
+/// Which state is that at a fold: from the two solutions at α a little smaller, without the solver's own
+/// location of the fold. With s the length of the curve they lie at ±√δ, so their mean is the state at the fold up to a
+/// term linear in δ, which two δ eliminate. The reference values are further away, because they were taken
+/// at an α that is 1e-11 too small.
+#[test]
+fn a_fold_is_the_middle_of_the_two_solutions_before_it() {
+    let task = task(20.0);
+    let fold = task.fold(1).unwrap();
+    let values = |s: &RsbSolution| [s.q_d, s.q[1], s.q[0], s.r, s.eps, s.x[0].ln()];
+    let middle = |delta: f64| {
+        let both = task.solve(fold.alpha * (1.0 - delta), 1).unwrap();
+        let [poor, saddle] = [false, true]
+            .map(|is_saddle| values(both.iter().find(|s| s.is_saddle == is_saddle).unwrap()));
+        std::array::from_fn::<f64, 6, _>(|k| 0.5 * (poor[k] + saddle[k]))
+    };
+    let (near, far) = (middle(1e-6), middle(2e-6));
+    let reference = rows()
+        .into_iter()
+        .find(|row| row["kind"] == "fold" && row["K"] == "1" && number(row, "beta") == Some(20.0))
+        .unwrap();
+    let columns = ["qd", "q1", "q0", "r", "eps"].map(|c| number(&reference, c).unwrap());
+    let mut reference_error: f64 = 0.0;
+    for (k, found) in values(&fold).into_iter().enumerate() {
+        let exact = 2.0 * near[k] - far[k];
+        assert!((found - exact).abs() < 2e-7, "{k}: {found} against {exact}");
+        if let Some(column) = columns.get(k) {
+            reference_error = reference_error.max((column / exact - 1.0).abs());
+        }
+    }
+    assert!(reference_error > 1e-6, "{reference_error}");
+}
+
+/// Just above the β at which the jump begins the fold has a gap in proportion to the distance in β.
+#[test]
+fn a_fold_at_a_small_gap() {
+    let rows: Vec<_> = [16.995, 17.0].map(|beta| task(beta).phase_row()).into();
+    for row in &rows {
+        let (crossing, fold) = (row.crossing.unwrap(), row.poor_until.unwrap());
+        assert!(
+            row.closing.unwrap() < fold && row.good_from.unwrap() < crossing && crossing < fold
+        );
+    }
+    let beyond = |i: usize| rows[i].poor_until.unwrap() - rows[i].closing.unwrap();
+    let expected = ((17.0 - 16.99116) / (16.995 - 16.99116_f64)).powi(2);
+    let found = beyond(1) / beyond(0);
+    assert!((found / expected - 1.0).abs() < 0.1, "{found} {expected}");
+    // The largest α of the drawn curve cannot be larger than that of the fold.
+    let drawn = task(17.0).branch(1).iter().map(|s| s.alpha).fold(0.0, f64::max);
+    let fold = rows[1].poor_until.unwrap();
+    assert!(drawn <= fold + 1e-10 && fold - drawn < 1e-7, "{drawn} {fold}");
+}
+
+/// Just above the β at which the onset becomes discontinuous clusters are born before they condense, and they
+/// condense before the replicon vanishes, at distances of second order in β.
+#[test]
+fn clusters_of_a_small_gap() {
+    let distance = |beta: f64| {
+        let row = task(beta).phase_row();
+        let (born, condense, onset) =
+            (row.dynamical.unwrap(), row.condensation.unwrap(), row.onset.unwrap());
+        assert!(born < condense && condense < onset, "{row:?}");
+        assert!(row.condensation_gap.unwrap() > 0.0 && row.dynamical_complexity.unwrap() > 0.0);
+        onset - condense
+    };
+    let expected = ((24.95 - 24.86091) / (24.9 - 24.86091_f64)).powi(2);
+    let found = distance(24.95) / distance(24.9);
+    assert!((found / expected - 1.0).abs() < 0.2, "{found} {expected}");
+}
+
+/// Just above the β at which replica symmetry first breaks two zeros of the replicon lie close together.
+#[test]
+fn the_onset_next_to_the_first_breaking() {
+    assert!(task(11.6).onset().is_none());
+    let onsets = [11.64, 11.7, 11.75].map(|beta| task(beta).onset().unwrap());
+    assert!(onsets.iter().all(|s| s.stability[0].abs() < 1e-9));
+    // The distance from α at the first breaking grows with the root of that in β.
+    let apart = |i: usize, beta: f64| (1.3757 - onsets[i].alpha) / (beta - 11.62599_f64).sqrt();
+    let (near, far) = (apart(0, 11.64), apart(2, 11.75));
+    assert!(near > 0.0 && (near / far - 1.0).abs() < 0.2, "{near} {far}");
+    let broken = task(11.7).poor(onsets[1].alpha * 1.01, 1).unwrap();
+    assert!(broken.is_found() && broken.q_gaps[0] > 0.0, "{broken:?}");
+}
+
+/// Too few nodes are noticed, and made up for if twice as many suffice.
+#[test]
+fn a_row_with_steps_can_be_inaccurate() {
+    let error = |factor: f64| {
+        let single =
+            SingleTask::new(20.0).unwrap().with_resolution(Resolution::new(factor).unwrap());
+        BrokenTask::new(single).poor(1.2, 1).unwrap()
+    };
+    let (few, enough) = (error(0.15), error(0.88));
+    assert_eq!(
+        (few.termination, enough.termination),
+        (Termination::Inaccurate, Termination::Converged)
+    );
+    assert!(few.is_found() && !few.is_converged() && few.quadrature_error > 1e-8);
+    let off = (few.eps / enough.eps - 1.0).abs();
+    assert!(off < 100.0 * few.quadrature_error, "{off} {}", few.quadrature_error);
 }

@@ -222,6 +222,10 @@ fn answer(measured: &Measured, learner: By, question: String, subject: &str) -> 
         Outcome::Contradicted => "is more than chance",
         Outcome::Undecided => "cannot be told from chance or not",
     };
+    if measured.rows(learner).all(|row| !row.counts()) {
+        let text = "Not decided: samples have mixed at none of these α.";
+        return Answer::new(question, text).tested(tests);
+    }
     let text = format!(
         "{subject} {} (root mean square) from RS, which {}, and {} from the theory with one step, which {}.",
         distance(&symmetric),
