@@ -4,6 +4,7 @@
 //! with its size can be corrected, and an allocation that fails ends the program.
 
 use std::fs;
+use std::sync::OnceLock;
 
 /// The part of the memory that the content of one file may take. Conversions need copies.
 const SHARE: u64 = 4;
@@ -29,7 +30,9 @@ pub fn available() -> Option<u64> {
 
 /// The largest content of a file, in bytes, that is read into memory.
 pub fn largest_file() -> u64 {
-    available().map_or(UNKNOWN, |available| available / SHARE)
+    // Asked for with every file that is read, and read from several files itself.
+    static LARGEST: OnceLock<u64> = OnceLock::new();
+    *LARGEST.get_or_init(|| available().map_or(UNKNOWN, |available| available / SHARE))
 }
 
 /// `MemTotal` of /proc/meminfo.

@@ -68,6 +68,7 @@ impl<C: Cell> Batch<'_, C> {
             others.rotate_left(turn);
             let all: Vec<usize> = missing.into_iter().chain(others).collect();
             self.take_over(&all, &recorded, &shares, index, &mut result)?;
+            self.claims.bury()?;
         }
         let done = layout::recorded(&self.store.directory)?;
         result.done = self.names.iter().filter(|&name| done.contains(name)).count();

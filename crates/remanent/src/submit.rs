@@ -123,11 +123,12 @@ impl Submit {
         output::remark(
             quiet,
             &format!(
-                "{} of {} cells to compute, about {} on one thread: {} tasks",
+                "{} of {} cells to compute, about {} on one thread: {} task{}",
                 estimate.missing,
                 estimate.cells,
                 amounts::duration(estimate.seconds),
-                size.tasks
+                size.tasks,
+                if size.tasks == 1 { "" } else { "s" }
             ),
         );
         if self.dry_run {
