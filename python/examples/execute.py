@@ -1,6 +1,6 @@
 """Executes the notebooks of this folder: ``python execute.py [--keep]``.
 
-Fails if a cell fails or a notebook takes more than two minutes. With --keep the results are written into the notebooks.
+Each takes less than two minutes on two idle cores; the limit leaves room for other work of the machine. With --keep the results are written into the notebooks.
 """
 
 import sys
@@ -10,7 +10,7 @@ from pathlib import Path
 import nbclient
 import nbformat
 
-LIMIT = 120
+LIMIT = 300
 
 
 def main() -> None:

@@ -5,8 +5,10 @@ The options are declared in the Rust library. A test compares the stubs with wha
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
+from typing import Any
 
 from ._experiments import ABOUT, arguments
 from ._options import Option, options
@@ -74,9 +76,63 @@ def experiments() -> str:
     return text
 
 
+ESTIMATOR = """
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from ._model import Model, Uncertainty
+
+__all__ = ["ContinualBinaryClassifier"]
+
+class ContinualBinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    classes_: NDArray[Any]
+    n_features_in_: int
+    n_tasks_: int
+    loss_curves_: list[NDArray[np.float64]]
+    def __init__(
+        self,
+        *,
+PARAMETERS    ) -> None: ...
+    def fit(self, X: ArrayLike, y: ArrayLike) -> ContinualBinaryClassifier: ...
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> ContinualBinaryClassifier: ...
+    @property
+    def model_(self) -> Model: ...
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]: ...
+    def predict(self, X: ArrayLike) -> NDArray[Any]: ...
+    def uncertainty(self, X: ArrayLike, draws: int = 100) -> Uncertainty: ...
+    def __sklearn_is_fitted__(self) -> bool: ...
+"""
+
+#: Types of the parameters of the estimator that are no options.
+OWN_TYPES = {
+    "epochs": "int",
+    "predictor": "str",
+    "draws": "int",
+    "scaling": 'Literal["standard", "none"]',
+    "random_state": "int | np.random.RandomState | None",
+    "progress": "bool | Callable[[int, int], object] | None",
+}
+
+
+def estimator() -> str:
+    """The stubs of remanent.sklearn."""
+    # Its own names are not in its stubs.
+    module: Any = importlib.import_module("remanent.sklearn")
+    of_train = {option.key: option for option in options("train")}
+    types = {"preset": _type(of_train["preset"], False)} | OWN_TYPES
+    lines = [f"        {key}: {types[key]} = {default!r},\n" for key, default in module._OWN.items()]
+    lines += [f"        {key}: {_type(of_train[key], False)} = None,\n" for key in module._LEARNER]
+    return NOTE + ESTIMATOR.lstrip().replace("PARAMETERS", "".join(lines))
+
+
 def files() -> dict[str, str]:
     """The stubs by the names of their files."""
-    return {"theory.pyi": theory(), "experiments.pyi": experiments()}
+    return {"theory.pyi": theory(), "experiments.pyi": experiments(), "sklearn.pyi": estimator()}
 
 
 if __name__ == "__main__":
