@@ -91,6 +91,7 @@ export class Chart {
       width: Math.max(this.box.clientWidth, 200),
       height: this.height,
       legend: { show: false },
+      pxAlign: 0,
       cursor: { y: false, points: { size: 7 } },
       scales: {
         x: { time: false },
