@@ -8,6 +8,8 @@ import { link } from './state.js';
 
 /** Milliseconds without a change after which the full question is asked. */
 const REST = 300;
+/** The same for a panel that is not to be seen. */
+const LATER = 5000;
 
 /** γ of the first look, and of the search for the best one. */
 const FEW_GAMMAS = [0, 0.1, 1, 10];
@@ -45,7 +47,7 @@ class Panel {
 
   build() {
     const button = (text, what, make) => el('button', {
-      type: 'button', 'aria-label': `Copy ${what} of ${this.title}`,
+      type: 'button', 'aria-label': `${text}: copy ${what} of ${this.title}`,
       onclick: async () => {
         try {
           await copy(await make(), `${what} of “${this.title}”`);
@@ -85,13 +87,24 @@ class Panel {
   }
 
   say(...texts) {
-    fill(this.notes, texts.map((text) => el('p', {}, text)));
+    const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
+    fill(this.notes, texts.map((text) => el('p', {}, sentence(text))));
   }
 
   /** Asks for what the values mean, if it is to be seen. */
   update(values) {
     this.values = structuredClone(values);
-    if (!this.isVisible) return;
+    clearTimeout(this.later);
+    if (!this.isVisible) {
+      // What is not to be seen is computed when everything else is done: somebody may print the page.
+      this.later = setTimeout(() => this.ask(), LATER);
+      return;
+    }
+    this.ask();
+  }
+
+  ask() {
+    const { values } = this;
     this.chart.logY = values.scale === 'log' && this.options.y.startsWith('ε');
     const wanted = JSON.stringify(this.question(values));
     if (wanted === this.asked) {
@@ -187,8 +200,7 @@ class Branches extends Panel {
     if (found.replicon_zeros.length > 0) {
       parts.push(`the replicon vanishes at α = ${found.replicon_zeros.map((zero) => `${short(zero.alpha, 6)} (${zero.branch})`).join(', ')}`);
     }
-    const text = parts.join('; ');
-    return text ? [`${text[0].toUpperCase()}${text.slice(1)}.`] : ['There is one branch: no folds, no crossing.'];
+    return [parts.join('; ') || 'There is one branch: no folds, no crossing.'];
   }
 }
 
@@ -201,7 +213,8 @@ function chain({ alpha, beta, r0, branch, prior }) {
 class Chain extends Panel {
   constructor() {
     super('chain', 'Chain of tasks: error after each task',
-      ['alpha', 'beta', 'gamma', 'r0', 'branch', 'prior', 'rsb', 'scale'], { x: 'after task', y: 'ε', height: 320 });
+      ['alpha', 'beta', 'gamma', 'r0', 'branch', 'prior', 'rsb', 'scale'],
+      { x: 'after task', y: 'ε', height: 320, isWhole: true });
   }
 
   question(values) {
@@ -237,7 +250,7 @@ class Chain extends Panel {
 class Tune extends Panel {
   constructor() {
     super('tune', 'Protection of old tasks: error against γ',
-      ['alpha', 'beta', 'gamma', 'r0', 'branch', 'prior', 'objective', 'scale'], { x: 'γ', y: 'ε at the end', height: 320 });
+      ['alpha', 'beta', 'gamma', 'r0', 'branch', 'prior', 'objective', 'scale'], { x: 'γ', y: 'ε at the end', height: 320, shownX: (place) => (place <= -3 ? '0' : short(10 ** place, 3)) });
   }
 
   question(values) {
@@ -321,7 +334,10 @@ class Phases extends Panel {
         (row) => row.replicon_zeros.find((zero) => zero.branch === branch)?.alpha ?? NaN));
     }
     const { alpha, beta } = this.values;
-    const marks = alpha.map((value, i) => ({ x: beta, y: value, label: alpha.length > 1 ? `task ${i + 1}` : 'here', colour: 6, size: 6 }));
+    // Tasks with the same α are one point.
+    const tasks = Map.groupBy(alpha.map((value, i) => [value, i + 1]), ([value]) => value);
+    const marks = [...tasks].map(([value, all]) => ({ x: beta, y: value, colour: 6, size: 6,
+      label: `${all.length > 1 ? 'tasks' : 'task'} ${all.map(([, task]) => task).join(', ')}` }));
     if (found.critical_point) {
       marks.push({ x: found.critical_point.beta, y: found.critical_point.alpha, label: 'critical point', colour: 0, hollow: true });
     }

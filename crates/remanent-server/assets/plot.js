@@ -6,6 +6,7 @@ import { el, fill, short } from './dom.js';
 /** Colours that the colour-blind tell apart (Okabe and Ito), by order; dashes tell them apart as well. */
 const LIGHT = ['#0072b2', '#d55e00', '#007a5a', '#a8508a', '#8a5a00', '#3a6ea5', '#5b5b5b'];
 const DARK = ['#56b4e9', '#f0803c', '#2fc79a', '#e29bc6', '#e6b422', '#9cc3ff', '#c8c8c8'];
+const WHOLE = [1, 2, 5].flatMap((n) => [1, 10, 100, 1e3, 1e4, 1e5, 1e6].map((power) => n * power)).sort((a, b) => a - b);
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [14, 5], [4, 4], [1, 4]];
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -32,8 +33,9 @@ window.addEventListener('beforeprint', redrawAll);
  * { x, y, label, colour } (a point), or { x, label } (a vertical line).
  */
 export class Chart {
-  constructor(host, { x, y, logX = false, logY = false, height = 300, name }) {
-    Object.assign(this, { host, x, y, logX, logY, height, name, curves: [], marks: [] });
+  constructor(host, { x, y, logY = false, height = 300, name, isWhole = false, shownX }) {
+    // `isWhole`: x is a whole number; `shownX`: the text of a value of x.
+    Object.assign(this, { host, x, y, logY, height, name, isWhole, shownX, curves: [], marks: [] });
     this.box = el('div', { class: 'chart', role: 'img', 'aria-label': name });
     this.legend = el('ul', { class: 'legend' });
     this.table = el('details', { class: 'numbers' }, el('summary', {}, 'Numbers'));
@@ -89,12 +91,17 @@ export class Chart {
       width: Math.max(this.box.clientWidth, 200),
       height: this.height,
       legend: { show: false },
+      pxAlign: 0,
       cursor: { y: false, points: { size: 7 } },
       scales: {
-        x: { time: false, distr: this.logX ? 3 : 1 },
+        x: { time: false },
         y: { distr: this.logY ? 3 : 1, range: this.logY ? undefined : (u, low, high) => range(low, high) },
       },
-      axes: [axis(this.x, 44), axis(this.y, 58)],
+      axes: [
+        { ...axis(this.x, 44), ...(this.isWhole || this.shownX ? { incrs: WHOLE } : {}),
+          ...(this.shownX ? { values: (u, all) => all.map(this.shownX) } : {}) },
+        axis(this.y, 58),
+      ],
       series,
       hooks: { draw: [(u) => this.drawMarks(u)], setCursor: [(u) => this.readOut(u)] },
     }, data, this.box);
@@ -119,7 +126,7 @@ export class Chart {
       swatch.append(path);
       return el('li', {}, swatch, ` ${curve.label}`, el('b', {}, value(curve, i)));
     };
-    const x = index === null ? [] : [el('li', { class: 'at' }, `${this.x} ${short(this.plot.data[0][index])}`)];
+    const x = index === null ? [] : [el('li', { class: 'at' }, `${this.x} ${(this.shownX ?? short)(this.plot.data[0][index])}`)];
     fill(this.legend, ...this.curves.map(entry), ...x);
   }
 
@@ -136,7 +143,11 @@ export class Chart {
     const scale = devicePixelRatio || 1;
     ctx.save();
     ctx.font = `${12 * scale}px system-ui, sans-serif`;
+    ctx.setLineDash([]);
+    ctx.textAlign = 'left';
+    ctx.textBaseline = 'alphabetic';
     let row = 0;
+    const taken = [];
     for (const mark of this.marks) {
       const x = u.valToPos(mark.x, 'x', true);
       if (x < bbox.left - 1 || x > bbox.left + bbox.width + 1) continue;
@@ -163,9 +174,13 @@ export class Chart {
         // Labels of neighbouring lines go below one another.
         const width = ctx.measureText(mark.label).width;
         const left = x + width + 8 * scale > bbox.left + bbox.width ? x - width - 6 * scale : x + 6 * scale;
-        const y = isPoint ? u.valToPos(mark.y, 'y', true) - 8 * scale : bbox.top + (14 + 15 * row++) * scale;
+        let y = isPoint ? u.valToPos(mark.y, 'y', true) - 8 * scale : bbox.top + (14 + 15 * row++) * scale;
+        const isTaken = () => taken.some(([x, other, w]) => Math.abs(other - y) < 13 * scale && left < x + w && x < left + width);
+        while (isTaken() && y > bbox.top + 14 * scale) y -= 14 * scale;
+        y = Math.max(y, bbox.top + 12 * scale);
+        taken.push([left, y, width]);
         ctx.fillStyle = theme('--ink');
-        ctx.fillText(mark.label, left, Math.max(y, bbox.top + 12 * scale));
+        ctx.fillText(mark.label, left, y);
       }
     }
     ctx.restore();

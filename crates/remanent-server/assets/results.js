@@ -68,7 +68,7 @@ export class Results {
       const build = (curves, prefix) => curves.forEach((spec) => {
         const box = el('article', { class: 'panel', 'aria-label': spec.title }, el('h3', {}, spec.title));
         grid.append(box);
-        this.charts.set(prefix + spec.id, new Chart(box, { x: 'epoch', y: spec.y, height: 260, name: spec.title }));
+        this.charts.set(prefix + spec.id, new Chart(box, { x: 'epoch', y: spec.y, height: 260, name: spec.title, isWhole: true }));
       });
       if (kinds.has('train')) build(TRAINING, 't-');
       if (kinds.has('simulate')) build(SIMULATION, 's-');
