@@ -1,3 +1,6 @@
+"""``python -m remanent`` is the command."""
+
 from ._program import main
 
-main()
+if __name__ == "__main__":
+    main()

@@ -6,6 +6,22 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Experiment",
+    "Learner",
+    "Model",
+    "OpenRun",
+    "VERSION",
+    "ask",
+    "load_data",
+    "load_run",
+    "main",
+    "numbers",
+    "options",
+    "set_threads",
+    "threads",
+]
+
 VERSION: str
 
 def main(arguments: list[str]) -> int: ...

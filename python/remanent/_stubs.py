@@ -135,7 +135,12 @@ def files() -> dict[str, str]:
     return {"theory.pyi": theory(), "experiments.pyi": experiments(), "sklearn.pyi": estimator()}
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Writes the files into the folder that is named, or beside this file."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
     for name, text in files().items():
         (folder / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -183,6 +183,9 @@ class ContinualBinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
     def _scaled(self, X: Any) -> NDArray[np.float32]:
         if self.scaling == "standard":
             X = (X - self._mean) / self._spread
+        elif X.dtype == np.float32:
+            # Checked before, and not copied.
+            return np.ascontiguousarray(X)
         with np.errstate(over="ignore"):
             images = np.ascontiguousarray(X, dtype=np.float32)
         return np.nan_to_num(images) if not np.isfinite(images).all() else images
