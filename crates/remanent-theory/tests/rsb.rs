@@ -582,21 +582,3 @@ fn the_onset_next_to_the_first_breaking() {
     let broken = task(11.7).poor(onsets[1].alpha * 1.01, 1).unwrap();
     assert!(broken.is_found() && broken.q_gaps[0] > 0.0, "{broken:?}");
 }
-
-/// Too few nodes are noticed, and made up for if twice as many suffice.
-#[test]
-fn a_row_with_steps_can_be_inaccurate() {
-    let error = |factor: f64| {
-        let single =
-            SingleTask::new(20.0).unwrap().with_resolution(Resolution::new(factor).unwrap());
-        BrokenTask::new(single).poor(1.2, 1).unwrap()
-    };
-    let (few, enough) = (error(0.15), error(0.88));
-    assert_eq!(
-        (few.termination, enough.termination),
-        (Termination::Inaccurate, Termination::Converged)
-    );
-    assert!(few.is_found() && !few.is_converged() && few.quadrature_error > 1e-8);
-    let off = (few.eps / enough.eps - 1.0).abs();
-    assert!(off < 100.0 * few.quadrature_error, "{off} {}", few.quadrature_error);
-}

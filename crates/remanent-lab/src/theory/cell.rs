@@ -203,6 +203,40 @@ mod tests {
     }
 
     #[test]
+    fn all_solutions_with_steps() {
+        for steps in [1, 2] {
+            let text = format!("ask = 'single'\nalpha = 1.51\nbranch = 'all'\nrsb = '{steps}'");
+            let answer = ask(&text);
+            let rows = answer.as_broken().unwrap().as_single().unwrap();
+            let found: Vec<_> = rows.iter().map(|row| (row.rsb, row.solution.branch)).collect();
+            assert_eq!(found, [(steps, Poor), (steps, Middle), (0, Middle), (0, Good)]);
+        }
+    }
+
+    #[test]
+    fn a_broken_chain_over_two_parameters() {
+        let answer = ask("ask = 'chain'\nalpha = [1, 1]\nr0 = 0.5\ngamma = 0.02\nrsb = '1'\n\
+             scan = {'alpha.2' = [0.9, 1], r0 = [0, 0.5]}");
+        let points = answer.as_broken().unwrap().as_chain().unwrap();
+        assert_eq!(points.len(), 4);
+        assert_eq!((points[1].scanned("alpha.2"), points[1].scanned("r0")), (Some(0.9), Some(0.5)));
+        assert!(points.iter().all(|point| point.rows().all(|row| row.rsb == 1)));
+        let error = |i: usize| points[i].tasks[1].eps_by_task[1].unwrap();
+        // More data lower the error.
+        assert!(error(2) < error(0) && error(3) < error(1));
+    }
+
+    #[test]
+    fn the_curve_with_two_steps() {
+        let answer = ask("ask = 'branches'\nalpha = [0.5, 1.6]\nrsb = '2'");
+        let found = answer.as_broken().unwrap().as_branches().unwrap();
+        assert!(found.broken.rows.len() > 20 && found.broken.rows.iter().all(|row| row.rsb == 2));
+        let [poor, good] = found.broken.crossing().unwrap();
+        assert!((poor.solution.alpha - 1.517975).abs() < 2e-5, "{}", poor.solution.alpha);
+        assert_eq!((poor.rsb, good.rsb), (2, 0));
+    }
+
+    #[test]
     fn landmarks_of_the_curve() {
         let answer = ask("ask = 'branches'\nalpha = [1.4, 2.0]");
         let found = answer.as_branches().unwrap();

@@ -2,7 +2,9 @@
 
 use super::energy::{StepEnergy, step_energy};
 use super::equations::{System, d_phi_d_x, phi, stabilities};
+use super::report::finish;
 use super::site::{StepSite, Surroundings};
+use super::solve::{Hold, solve};
 use super::state::{State, StepConjugates, StepOverlaps};
 use super::task::BrokenTask;
 use crate::energy::energy;
@@ -13,6 +15,7 @@ use crate::posterior::Posterior;
 use crate::resolution::Resolution;
 use crate::single::SingleTask;
 use crate::site::{Moments, Site};
+use crate::solution::Termination;
 use crate::task::Task;
 
 const RESOLUTION: Resolution = Resolution::STANDARD;
@@ -390,4 +393,22 @@ fn the_equation_of_x_is_of_third_order_at_the_onset() {
         let area = gap * turn.site.overlaps.gaps[0];
         assert!(d_phi_d_x(&state, &turn, 1).abs() < 0.05 * gap * area);
     }
+}
+
+/// A solution on too few nodes says so; with enough of them it is accurate.
+#[test]
+fn too_few_nodes_are_inaccurate() {
+    let task = BrokenTask::new(SingleTask::new(20.0).unwrap());
+    let solution = task.poor(1.2, 1).unwrap();
+    assert_eq!(solution.termination, Termination::Converged);
+    let y: [f64; 6] = solution.state().to_coordinates();
+    let at = |factor: f64| {
+        let system = task.system().with_resolution(Resolution::unchecked(factor));
+        finish(&system, &solve(&system, Hold::LnAlpha(y[5]), y, None), false, true)
+    };
+    let found = [0.3, 0.35, 0.4, 0.45, 0.5].map(at);
+    let few = found.iter().find(|s| s.is_found() && s.quadrature_error > 1e-8).unwrap();
+    assert_eq!(few.termination, Termination::Inaccurate);
+    assert!(few.is_found() && !few.is_converged());
+    assert_eq!(at(1.0).termination, Termination::Converged);
 }
