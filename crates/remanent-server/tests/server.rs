@@ -113,8 +113,14 @@ fn simulate(directory: &Path, text: &str) {
 fn answers_are_those_of_the_command_line() {
     let server = Running::start();
     for (path, question) in [
-        ("single?alpha=0.5,1.7&beta=20&branch=all", "ask = 'single'\nalpha = [0.5, 1.7]\nbranch = 'all'"),
-        ("chain?alpha=1,1&r0=0.5&gamma=0.5", "ask = 'chain'\nalpha = [1, 1]\nr0 = 0.5\ngamma = 0.5"),
+        (
+            "single?alpha=0.5,1.7&beta=20&branch=all",
+            "ask = 'single'\nalpha = [0.5, 1.7]\nbranch = 'all'",
+        ),
+        (
+            "chain?alpha=1,1&r0=0.5&gamma=0.5",
+            "ask = 'chain'\nalpha = [1, 1]\nr0 = 0.5\ngamma = 0.5",
+        ),
         (
             "chain?alpha=1,1&r0=0.5&scan=gamma%3D0,1",
             "ask = 'chain'\nalpha = [1, 1]\nr0 = 0.5\nscan = {gamma = [0, 1]}",
@@ -198,7 +204,8 @@ fn other_sites_and_names_are_refused() {
     ] {
         assert!(with(headers).starts_with("HTTP/1.1 403"), "{headers}");
     }
-    let page = server.send(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let page =
+        server.send(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
     assert!(page.contains("content-security-policy: default-src 'none'"), "{page}");
     // What the page loads comes from here.
     assert!(!page.contains("http://") && !page.contains("https://"));
@@ -223,7 +230,10 @@ fn runs_are_listed_and_nothing_else_is_reachable() {
     assert_eq!(server.json("/api/runs")["runs"].as_array().unwrap().len(), 0);
     let (runs, folder) = (server.runs(), server.folder.path());
     simulate(&runs.join("one"), "alpha = [1, 1]\nn = 40\nepochs = 3\nseeds = 3\nr0 = 0.5");
-    simulate(&runs.join("deep/two"), "alpha = 1\nn = 40\nepochs = 3\n[[case]]\nlr = 0.1\n[[case]]\nlr = 0.2");
+    simulate(
+        &runs.join("deep/two"),
+        "alpha = 1\nn = 40\nepochs = 3\n[[case]]\nlr = 0.1\n[[case]]\nlr = 0.2",
+    );
     std::fs::write(folder.join("secret.html"), "secret").unwrap();
     std::fs::write(runs.join("report.html"), "<p>report</p>").unwrap();
     std::fs::write(runs.join("one/key.pem"), "secret").unwrap();
@@ -262,7 +272,10 @@ fn runs_are_listed_and_nothing_else_is_reachable() {
         "/assets/vendor",
     ] {
         let (status, body) = server.get(path);
-        assert!((400..500).contains(&status) && !body.contains("secret"), "{path}: {status} {body}");
+        assert!(
+            (400..500).contains(&status) && !body.contains("secret"),
+            "{path}: {status} {body}"
+        );
     }
 }
 
@@ -285,7 +298,8 @@ fn wait_until(mut done: impl FnMut() -> bool) -> bool {
 #[test]
 fn a_computation_ends_when_its_client_goes_away() {
     let server = Running::start();
-    for path in ["phase-diagram?beta=5:60:1", "branches?beta=20&rsb=1", "tune?alpha=1,1,1,1&r0=0.5"] {
+    for path in ["phase-diagram?beta=5:60:1", "branches?beta=20&rsb=1", "tune?alpha=1,1,1,1&r0=0.5"]
+    {
         let mut client = TcpStream::connect(server.address).unwrap();
         let request = format!("GET /api/theory/{path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
         client.write_all(request.as_bytes()).unwrap();
@@ -330,19 +344,50 @@ fn fuzzed(number: u32) -> Vec<u8> {
     };
     const METHODS: [&str; 6] = ["GET", "GET", "GET", "POST", "PUT", "\u{1}"];
     const PATHS: [&str; 12] = [
-        "/", "/api/runs", "/api/run/x", "/api/theory/single", "/api/theory/chain", "/api/theory/branches",
-        "/files/a.html", "/api/predict", "/api/image", "/assets/main.js", "/api/models", "//%zz/..",
+        "/",
+        "/api/runs",
+        "/api/run/x",
+        "/api/theory/single",
+        "/api/theory/chain",
+        "/api/theory/branches",
+        "/files/a.html",
+        "/api/predict",
+        "/api/image",
+        "/assets/main.js",
+        "/api/models",
+        "//%zz/..",
     ];
     const KEYS: [&str; 12] = [
-        "alpha", "beta", "r0", "gamma", "scan", "format", "branch", "rsb", "source", "index", "compare", "ä%f0",
+        "alpha", "beta", "r0", "gamma", "scan", "format", "branch", "rsb", "source", "index",
+        "compare", "ä%f0",
     ];
     const VALUES: [&str; 16] = [
-        "1", "-1", "1e999", "nan", "0:1:1e-9", "1,,1", "%00", "%ff%fe", "all", "json", "2", "gamma=1", "[]",
-        "../../etc/passwd", "1e-320", "9999999999999999999999",
+        "1",
+        "-1",
+        "1e999",
+        "nan",
+        "0:1:1e-9",
+        "1,,1",
+        "%00",
+        "%ff%fe",
+        "all",
+        "json",
+        "2",
+        "gamma=1",
+        "[]",
+        "../../etc/passwd",
+        "1e-320",
+        "9999999999999999999999",
     ];
     const HEADERS: [&str; 8] = [
-        "Host: localhost\r\n", "Host: localhost\r\n", "Host: evil\r\n", "Origin: null\r\n", "Content-Length: 5\r\n",
-        "Content-Length: 99999999999\r\n", "Transfer-Encoding: chunked\r\n", "Range: bytes=0-\r\n",
+        "Host: localhost\r\n",
+        "Host: localhost\r\n",
+        "Host: evil\r\n",
+        "Origin: null\r\n",
+        "Content-Length: 5\r\n",
+        "Content-Length: 99999999999\r\n",
+        "Transfer-Encoding: chunked\r\n",
+        "Range: bytes=0-\r\n",
     ];
     if pick(20) == 0 {
         return (0..pick(200)).map(|_| pick(256) as u8).chain(*b"\r\n\r\n").collect();
@@ -387,7 +432,9 @@ fn fuzzed_requests_are_answered_and_break_nothing() {
                     }
                     let mut head = [0; 12];
                     let read = stream.read(&mut head).unwrap_or(0);
-                    let status = std::str::from_utf8(&head[..read]).ok().and_then(|head| head.get(9..12)?.parse().ok());
+                    let status = std::str::from_utf8(&head[..read])
+                        .ok()
+                        .and_then(|head| head.get(9..12)?.parse().ok());
                     *statuses.lock().unwrap().entry(status.unwrap_or(0)).or_insert(0) += 1;
                 }
             });
@@ -396,7 +443,9 @@ fn fuzzed_requests_are_answered_and_break_nothing() {
     let statuses = statuses.into_inner().unwrap();
     println!("{statuses:?}");
     assert!(statuses.keys().all(|status| *status < 500), "{statuses:?}");
-    assert!(statuses.contains_key(&200) && statuses.contains_key(&400) && statuses.contains_key(&422));
+    assert!(
+        statuses.contains_key(&200) && statuses.contains_key(&400) && statuses.contains_key(&422)
+    );
     assert_eq!(server.get("/api/runs").0, 200);
     assert!(wait_until(|| running(&server) == 0));
 }

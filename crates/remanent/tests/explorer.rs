@@ -32,7 +32,8 @@ fn serve(runs: &Path) -> (Server, String) {
 }
 
 fn remanent(arguments: &[&str], out: &Path) {
-    let status = Command::new(PROGRAM).args(arguments).arg("--out").arg(out).arg("--quiet").output();
+    let status =
+        Command::new(PROGRAM).args(arguments).arg("--out").arg(out).arg("--quiet").output();
     let output = status.unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
@@ -40,8 +41,11 @@ fn remanent(arguments: &[&str], out: &Path) {
 fn chromium() -> Option<PathBuf> {
     let named = env::var_os("REMANENT_CHROMIUM").map(PathBuf::from);
     let folders = env::var_os("PATH").unwrap_or_default();
-    let in_path = |name: &str| env::split_paths(&folders).map(|f| f.join(name)).find(|p| p.is_file());
-    named.or_else(|| ["chromium", "chromium-browser", "google-chrome"].iter().find_map(|n| in_path(n)))
+    let in_path =
+        |name: &str| env::split_paths(&folders).map(|f| f.join(name)).find(|p| p.is_file());
+    named.or_else(|| {
+        ["chromium", "chromium-browser", "google-chrome"].iter().find_map(|n| in_path(n))
+    })
 }
 
 /// The folder of the scripts with the packages that they need, or why there is none.
@@ -52,14 +56,19 @@ fn packages() -> Result<PathBuf, String> {
     for file in ["package.json", "explorer.mjs"] {
         fs::copy(source.join(file), folder.join(file)).unwrap();
     }
-    if !folder.join("node_modules/playwright-core").is_dir() || !folder.join("node_modules/axe-core").is_dir() {
+    if !folder.join("node_modules/playwright-core").is_dir()
+        || !folder.join("node_modules/axe-core").is_dir()
+    {
         let install = Command::new("npm")
             .args(["install", "--no-audit", "--no-fund", "--ignore-scripts"])
             .current_dir(&folder)
             .output()
             .map_err(|error| format!("npm cannot be run: {error}"))?;
         if !install.status.success() {
-            return Err(format!("npm install failed: {}", String::from_utf8_lossy(&install.stderr)));
+            return Err(format!(
+                "npm install failed: {}",
+                String::from_utf8_lossy(&install.stderr)
+            ));
         }
     }
     Ok(folder)
@@ -78,11 +87,24 @@ fn the_explorer_works_in_a_browser() {
     };
     let folder = tempfile::tempdir().unwrap();
     let runs = folder.path().join("runs");
-    let simulate = ["simulate", "--alpha", "1,1", "--r0", "0.5", "--n", "100", "--epochs", "20", "--seeds", "5", "--lr"];
+    let simulate = [
+        "simulate", "--alpha", "1,1", "--r0", "0.5", "--n", "100", "--epochs", "20", "--seeds",
+        "5", "--lr",
+    ];
     remanent(&[&simulate[..], &["0.1"]].concat(), &runs.join("slow"));
     remanent(&[&simulate[..], &["0.2"]].concat(), &runs.join("fast"));
     remanent(
-        &["train", "--stream", "permuted:digits:2", "--hidden", "32", "--epochs", "3", "--seeds", "2"],
+        &[
+            "train",
+            "--stream",
+            "permuted:digits:2",
+            "--hidden",
+            "32",
+            "--epochs",
+            "3",
+            "--seeds",
+            "2",
+        ],
         &runs.join("digits"),
     );
     let (_server, url) = serve(&runs);
@@ -90,7 +112,10 @@ fn the_explorer_works_in_a_browser() {
     let mut tests = Command::new("node");
     tests.arg("explorer.mjs").arg(&url).current_dir(scripts);
     tests.args(env::var_os("REMANENT_SCREENSHOTS"));
-    tests.env("REMANENT_CHROMIUM", chromium).env("REMANENT_PROGRAM", PROGRAM).env("REMANENT_RUNS", &runs);
+    tests
+        .env("REMANENT_CHROMIUM", chromium)
+        .env("REMANENT_PROGRAM", PROGRAM)
+        .env("REMANENT_RUNS", &runs);
     let output = tests.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     println!("{text}");
