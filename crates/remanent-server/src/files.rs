@@ -53,6 +53,8 @@ pub fn reports(root: &FilePath) -> Vec<String> {
         .chain(below)
         .filter(|path| path.extension().is_some_and(|end| end == "html") && path.is_file())
         .filter_map(|path| Some(path.strip_prefix(root).ok()?.to_str()?.to_owned()))
+        // A link may lead out of the folder.
+        .filter(|name| runs::inside(root, name).is_some())
         .take(200)
         .collect();
     found.sort();
