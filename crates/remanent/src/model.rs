@@ -108,7 +108,9 @@ pub const MAKE_AGAIN: &str = "repeat the remanent train command to restore it";
 
 /// Whether a file is among the models of a run directory.
 fn is_in_run(path: &Path) -> bool {
-    let folder = path.parent().filter(|folder| folder.file_name() == Some(OsStr::new("models")));
+    // Runs of many cells have folders in it.
+    let mut folders = path.ancestors().skip(1).take(2);
+    let folder = folders.find(|folder| folder.file_name() == Some(OsStr::new("models")));
     folder.and_then(Path::parent).is_some_and(|run| run.join("records").is_dir())
 }
 
