@@ -167,7 +167,7 @@ impl Report for TrainingReport {
             training::summary_table(&named),
         ];
         // Matrices, or memory curves.
-        tables.into_iter().filter(|table| table.rows().len() > 0).collect()
+        tables.into_iter().filter(|table| !table.rows().is_empty()).collect()
     }
 
     fn figure(&self) -> Figure {
