@@ -303,7 +303,8 @@ fn refined<const M: usize>(
             break;
         }
         let next = finish(&finer, &next, is_saddle, true);
-        if !(next.quadrature_error < solution.quadrature_error) {
+        let improves = next.quadrature_error < solution.quadrature_error;
+        if !improves {
             break;
         }
         solution = next;
