@@ -142,8 +142,15 @@ pub fn task_names(training: &Training) -> Option<Vec<String>> {
             Piece::Permuted { dataset, tasks } => {
                 names.extend((1..=*tasks).map(|task| format!("permuted {dataset} {task}")));
             }
-            // How many classes there are is known when the images are read; no figure has the others.
-            Piece::Split { .. } | Piece::Rotated { .. } | Piece::Drift { .. } => return None,
+            Piece::Rotated { dataset, tasks } => {
+                names.extend((1..=*tasks).map(|task| format!("rotated {dataset} {task}")));
+            }
+            Piece::Drift { dataset, permutations, stages } => {
+                let tasks = (permutations - 1) * stages + 1;
+                names.extend((1..=tasks).map(|task| format!("drift {dataset} {task}")));
+            }
+            // How many classes there are is known when the images are read.
+            Piece::Split { .. } => return None,
         }
     }
     Some(names)
