@@ -10,7 +10,7 @@ from typing import Any
 
 from . import _core
 from ._notices import ConvergenceWarning, tell
-from ._options import documented, options
+from ._options import by_key, documented, options
 from ._progress import Watcher
 from ._run import Run
 from ._worker import gather
@@ -94,7 +94,7 @@ def bind(name: str, module: str) -> Callable[..., Run]:
     view = {option.key for option in own if option.view}
 
     def function(**given: Any) -> Run:
-        return _run(kind, view, given)
+        return _run(kind, view, by_key(given))
 
     more = [(key, default, text) for key, default, _, text in arguments(name)]
     return documented(function, name, about, own, more, module)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword as keywords
 import textwrap
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -20,10 +21,20 @@ class Option(NamedTuple):
     default: str | None
     view: bool
 
+    @property
+    def name(self) -> str:
+        """The key as an argument: ``lambda`` is a keyword of Python, and becomes ``lambda_``."""
+        return f"{self.key}_" if keywords.iskeyword(self.key) else self.key
+
 
 def options(of: str) -> list[Option]:
     """All options, in the order of the help."""
     return [Option(**entry) for entry in _core.options(of)]
+
+
+def by_key(given: dict[str, Any]) -> dict[str, Any]:
+    """Arguments under the keys of their options."""
+    return {key[:-1] if key.endswith("_") and keywords.iskeyword(key[:-1]) else key: value for key, value in given.items()}
 
 
 def documented(
@@ -31,7 +42,7 @@ def documented(
 ) -> Callable[..., Any]:
     """Gives a function that takes any keyword the signature and the help of its options."""
     keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [inspect.Parameter(option.key, keyword, default=None) for option in own]
+    parameters = [inspect.Parameter(option.name, keyword, default=None) for option in own]
     parameters += [inspect.Parameter(key, keyword, default=default) for key, default, _ in more]
     function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = name
@@ -40,7 +51,7 @@ def documented(
     for option in own:
         default = f" [default: {option.default}]" if option.default and option.kind != "switch" else ""
         words = f" One of {', '.join(option.words)}." if option.words else ""
-        lines += _entry(option.key, f"{option.help}{default}.{words}")
+        lines += _entry(option.name, f"{option.help}{default}.{words}")
     for key, _, text in more:
         lines += _entry(key, text)
     function.__doc__ = "\n".join(lines) + "\n"

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _core
 from ._notices import ConvergenceWarning, tell
-from ._options import Option, documented, options
+from ._options import Option, by_key, documented, options
 from ._table import Answer, Table, as_array
 
 #: Points of one call: more are a mistake.
@@ -162,8 +162,18 @@ class Chain(Table):
         return self["eps_by_task"][..., -1, :]
 
 
+def _stationary(given: dict[str, Any]) -> Answer:
+    given.setdefault("stationary", True)
+    scan = given.pop("scan", None)
+    if scan is not None:
+        given["scan"] = [[key, np.asarray(values).tolist()] for key, values in _scans(scan)]
+    return _whole("chain", given)
+
+
 def _chain(own: list[Option], given: dict[str, Any]) -> Chain:
     scan = given.pop("scan", None)
+    if given.get("stationary"):
+        raise ValueError("the stationary state of a stream is rm.theory.stationary(...)")
     arrays = _arrays(own, given)
     known = {option.key for option in own}
     if "alpha" not in arrays or not set(arrays) <= known:
@@ -235,9 +245,14 @@ QUESTIONS = {
         "Solves a chain of tasks. The last axis of alpha, beta, r0, gamma, q_star and branch is the task; "
         "other axes broadcast.",
     ),
+    "stationary": (
+        "chain",
+        "Solves the stationary state of an endless stream of like tasks: its state and the error on the task 0, 1, 2, ... "
+        "steps back.",
+    ),
     "branches": ("branches", "Follows the curve of solutions, with its folds, crossing and replicon zeros."),
     "phase_diagram": ("phase-diagram", "Spinodals, crossing and replicon lines over beta."),
-    "tune": ("tune", "Finds the gamma that minimises the errors at the end of a chain."),
+    "tune": ("tune", "Finds the gamma, lambda and rho that minimise the errors at the end of a chain."),
     "complexity": ("complexity", "Counts clusters of states: the complexity over the free energy of a cluster."),
     "monte_carlo": ("monte-carlo", "Compares the published estimator with exact values."),
 }
@@ -252,7 +267,9 @@ def bind(name: str, module: str) -> Callable[..., Any]:
     own = options(question)
 
     def function(**given: Any) -> Any:
-        given = {key: value for key, value in given.items() if value is not None}
+        given = by_key({key: value for key, value in given.items() if value is not None})
+        if name == "stationary":
+            return _stationary(given)
         if name == "single":
             return _points("single", "alpha", own, given)
         if name == "constrained":
@@ -261,4 +278,4 @@ def bind(name: str, module: str) -> Callable[..., Any]:
             return _chain(own, given)
         return _whole(question, given)
 
-    return documented(function, name, about, own, [SCAN] if name == "chain" else [], module)
+    return documented(function, name, about, own, [SCAN] if question == "chain" else [], module)

@@ -55,8 +55,8 @@ def theory() -> str:
     text += "__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]\n\n"
     for name, (question, _) in QUESTIONS.items():
         on_arrays = name in RESULTS
-        parameters = [(option.key, _type(option, on_arrays), "None") for option in options(question)]
-        if name == "chain":
+        parameters = [(option.name, _type(option, on_arrays), "None") for option in options(question)]
+        if question == "chain":
             parameters.append(("scan", "Mapping[str, ArrayLike] | None", "None"))
         text += _function(name, parameters, RESULTS.get(name, "Answer"))
     return text
@@ -70,7 +70,7 @@ def experiments() -> str:
     text += "from numpy.typing import ArrayLike\n\nfrom ._run import Run\n\n"
     text += "__all__ = [\n" + "".join(f'    "{name}",\n' for name in sorted(ABOUT)) + "]\n\n"
     for name, (kind, _) in ABOUT.items():
-        parameters = [(option.key, _type(option, False), "None") for option in options(kind)]
+        parameters = [(option.name, _type(option, False), "None") for option in options(kind)]
         parameters += [(key, kind, repr(default)) for key, default, kind, _ in arguments(name)]
         text += _function(name, parameters, "Run")
     return text
@@ -123,7 +123,7 @@ def estimator() -> str:
     """The stubs of remanent.sklearn."""
     # Its own names are not in its stubs.
     module: Any = importlib.import_module("remanent.sklearn")
-    of_train = {option.key: option for option in options("train")}
+    of_train = {option.name: option for option in options("train")}
     types = {"preset": _type(of_train["preset"], False)} | OWN_TYPES
     lines = [f"        {key}: {types[key]} = {default!r},\n" for key, default in module._OWN.items()]
     lines += [f"        {key}: {_type(of_train[key], False)} = None,\n" for key in module._LEARNER]

@@ -26,7 +26,7 @@ except ImportError:
 
 from . import _core
 from ._model import Model, Uncertainty
-from ._options import options
+from ._options import by_key, options
 from ._progress import Progress, Watcher
 
 __all__ = ["ContinualBinaryClassifier"]
@@ -46,7 +46,7 @@ _OWN: dict[str, Any] = {
     "random_state": 1,
     "progress": False,
 }
-_LEARNER = [option.key for option in options("train") if option.key not in _OF_TRAIN_ONLY]
+_LEARNER = [option.name for option in options("train") if option.key not in _OF_TRAIN_ONLY]
 
 
 def _decode(content: bytes) -> _core.Learner:
@@ -170,7 +170,7 @@ class ContinualBinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
             raise ValueError(f"y has {len(labels)} classes, and 256 are the most")
         if self.scaling not in ("standard", "none"):
             raise ValueError(f"scaling = {self.scaling!r} cannot be used: it must be one of standard, none")
-        settings = {key: getattr(self, key) for key in ["preset", *_LEARNER]}
+        settings = by_key({key: getattr(self, key) for key in ["preset", *_LEARNER]})
         learner = _core.Learner(settings, X.shape[1], max(len(labels), 2), self._seed())
         if self.scaling == "standard":
             mean = X.mean(axis=0, dtype=np.float64)

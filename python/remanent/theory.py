@@ -9,6 +9,7 @@ from ._questions import Chain, Solutions, bind
 single = bind("single", __name__)
 constrained = bind("constrained", __name__)
 chain = bind("chain", __name__)
+stationary = bind("stationary", __name__)
 branches = bind("branches", __name__)
 phase_diagram = bind("phase_diagram", __name__)
 tune = bind("tune", __name__)
@@ -25,6 +26,7 @@ __all__ = [
     "monte_carlo",
     "phase_diagram",
     "single",
+    "stationary",
     "tune",
 ]
 

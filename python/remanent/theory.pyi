@@ -18,6 +18,7 @@ __all__ = [
     "monte_carlo",
     "phase_diagram",
     "single",
+    "stationary",
     "tune",
 ]
 
@@ -43,15 +44,37 @@ def constrained(
 def chain(
     *,
     gamma: ArrayLike | None = None,
+    lambda_: ArrayLike | None = None,
+    rho: ArrayLike | None = None,
     q_star: ArrayLike | None = None,
     rsb: Literal["0", "1", "2", "auto", 0, 1, 2] | NDArray[Any] | None = None,
+    stationary: bool | None = None,
     alpha: ArrayLike | None = None,
     beta: ArrayLike | None = None,
     r0: ArrayLike | None = None,
     branch: Literal["stable", "poor", "middle", "good"] | Sequence[Literal["stable", "poor", "middle", "good"]] | NDArray[Any] | None = None,
     prior: Literal["none", "uniform"] | NDArray[Any] | None = None,
+    memory: int | None = None,
+    remembered: float | None = None,
     scan: Mapping[str, ArrayLike] | None = None,
 ) -> Chain: ...
+def stationary(
+    *,
+    gamma: ArrayLike | None = None,
+    lambda_: ArrayLike | None = None,
+    rho: ArrayLike | None = None,
+    q_star: ArrayLike | None = None,
+    rsb: Literal["0", "1", "2", "auto", 0, 1, 2] | None = None,
+    stationary: bool | None = None,
+    alpha: ArrayLike | None = None,
+    beta: ArrayLike | None = None,
+    r0: ArrayLike | None = None,
+    branch: Literal["stable", "poor", "middle", "good"] | Sequence[Literal["stable", "poor", "middle", "good"]] | None = None,
+    prior: Literal["none", "uniform"] | None = None,
+    memory: int | None = None,
+    remembered: float | None = None,
+    scan: Mapping[str, ArrayLike] | None = None,
+) -> Answer: ...
 def branches(
     *,
     beta: ArrayLike | None = None,
@@ -67,8 +90,12 @@ def phase_diagram(
 ) -> Answer: ...
 def tune(
     *,
-    objective: Literal["mean", "max"] | None = None,
+    objective: Literal["mean", "max", "newest"] | None = None,
     gamma: ArrayLike | None = None,
+    lambda_: ArrayLike | None = None,
+    rho: ArrayLike | None = None,
+    last: int | None = None,
+    stationary: bool | None = None,
     alpha: ArrayLike | None = None,
     beta: ArrayLike | None = None,
     r0: ArrayLike | None = None,

@@ -366,7 +366,7 @@ fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn comparable(path: &Path, bytes: Vec<u8>) -> Vec<u8> {
     match path.file_name().and_then(|name| name.to_str()) {
         // These hold times, the date, or nothing.
-        Some("times.csv" | "lock" | "index.html" | "REPRODUCIBILITY.md") => Vec::new(),
+        Some("times.csv" | "progress.json" | "index.html" | "REPRODUCIBILITY.md") => Vec::new(),
         // The time of writing is in the name and in the events.
         Some(name) if name.contains("tfevents") => Vec::new(),
         Some("summary.json" | "verdict.json") => {
