@@ -192,10 +192,14 @@ fn the_broken_branch_joins_the_symmetric_one() {
     for exponent in 2..=8 {
         let distance = 10f64.powi(-exponent);
         let s = task.poor(onset.alpha + distance, 1).unwrap();
-        if exponent <= 4 {
-            assert!(s.is_converged(), "{exponent}");
+        // x is a ratio of two numbers that vanish at the onset: close to it, its digits are lost, and
+        // the row says so.
+        if exponent <= 3 {
+            assert!(s.is_converged(), "{exponent} {s:?}");
         }
-        if !s.is_converged() {
+        if s.termination == Termination::Inaccurate {
+            assert!(s.quadrature_error * distance < 1e-9, "{exponent} {}", s.quadrature_error);
+        } else if !s.is_converged() {
             assert_eq!(s.termination, Termination::LeftDomain);
             continue;
         }

@@ -207,7 +207,7 @@ impl Line {
             Some((point.eps? - self.theory.iter().find(same)?.eps?, point.alpha_2))
         };
         Some(Change {
-            broken: [broken().next()?.alpha_2, broken().last()?.alpha_2],
+            broken: [broken().next()?.alpha_2, broken().next_back()?.alpha_2],
             largest: self
                 .one_step
                 .iter()
