@@ -134,7 +134,7 @@ def test_ctrl_c_saves_within_a_second(tmp_path):
     out = tmp_path / "run"
     process = subprocess.Popen([sys.executable, "-c", INTERRUPTED, str(out)], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "ready\n"
-    while not (out / "lock").exists():
+    while not (out / "plans").exists() and process.poll() is None:
         time.sleep(0.05)
     time.sleep(0.7)
     start = time.perf_counter()
@@ -178,7 +178,7 @@ def test_ctrl_c_in_the_command(tmp_path):
     out = tmp_path / "run"
     arguments = ["train", "--preset", "digits", "--hidden", "64", "--epochs", "400", "--out", str(out)]
     process = subprocess.Popen([sys.executable, "-m", "remanent", *arguments], stderr=subprocess.PIPE, text=True)
-    while not (out / "lock").exists():
+    while not (out / "plans").exists() and process.poll() is None:
         time.sleep(0.05)
     time.sleep(0.7)
     process.send_signal(signal.SIGINT)
