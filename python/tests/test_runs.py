@@ -119,7 +119,10 @@ def test_an_earlier_run_is_not_lost(tmp_path):
     rm.simulate(**(SMALL | {"n": 70}), out=tmp_path / "a", fresh=True)
 
 
-INTERRUPTED = """
+# A shell that runs these tests in the background has interrupts ignored.
+LISTEN = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+INTERRUPTED = LISTEN + """
 import sys, remanent as rm
 print("ready", flush=True)
 try:
@@ -151,7 +154,7 @@ def test_ctrl_c_saves_within_a_second(tmp_path):
 
 
 def test_ctrl_c_in_the_theory(tmp_path):
-    program = (
+    program = LISTEN + (
         "import numpy as np, remanent as rm\nprint('ready', flush=True)\n"
         "try:\n    rm.theory.single(alpha=np.linspace(0.1, 3, 2000), beta=np.linspace(5, 50, 40)[:, None])\n"
         "except KeyboardInterrupt:\n    print('interrupted', flush=True); import os; os._exit(0)\n"

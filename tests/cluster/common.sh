@@ -26,10 +26,10 @@ finish() {
     esac
 }
 
-# Everything that must not depend on who computed it: without times, and without plans, which hold estimates
+# Everything that must not depend on who computed it: without times, progress and plans, which hold estimates
 # of times.
 digest() {
-    (cd "$1" && find . -type f ! -name 'times.csv' ! -name summary.json ! -path '*/slurm/*' ! -path './plot.svg' \
+    (cd "$1" && find . -type f ! -name 'times.csv' ! -name progress.json ! -name summary.json ! -path '*/slurm/*' ! -path './plot.svg' \
         ! -path '*/times/*' ! -path '*/plans/*' -print0 | sort -z | xargs -0 sha256sum)
     case "$2" in
     # The seconds of a figure are in its table.
