@@ -29,7 +29,8 @@ cp -r tests examples "$work"
 cp pyproject.toml "$work"
 cd "$work"
 "$venv/bin/python" -m pytest -q --durations=5
-package=$("$venv/bin/python" -c 'import pathlib, remanent; print(pathlib.Path(remanent.__file__).parent)')
-"$venv/bin/python" -m mypy --strict --python-executable "$venv/bin/python" "$package" tests/typing_sample.py
+for what in "-p remanent" tests/typing_sample.py; do
+    "$venv/bin/python" -m mypy --strict --python-executable "$venv/bin/python" $what
+done
 "$venv/bin/python" -m mypy.stubtest remanent --mypy-config-file pyproject.toml --allowlist tests/stubtest-allowlist.txt
 "$venv/bin/python" examples/execute.py
