@@ -6,7 +6,13 @@ set -euo pipefail
 program=$1
 minutes=${2:-120}
 folder=$(mktemp -d)
-trap 'kill "$server" "$run" 2>/dev/null || true; rm -rf "$folder"' EXIT
+clean_up() {
+    kill "$server" "$run" 2>/dev/null || true
+    # The run saves its cells before it ends.
+    wait "$server" "$run" 2>/dev/null || true
+    rm -rf "$folder"
+}
+trap clean_up EXIT
 "$program" serve --port 0 --quiet --runs "$folder/runs" >"$folder/url" &
 server=$!
 for _ in $(seq 100); do [[ -s "$folder/url" ]] && break; sleep 0.1; done
