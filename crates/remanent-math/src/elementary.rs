@@ -95,6 +95,18 @@ pub fn ln_1p(x: f64) -> f64 {
     ln(u) + (x - (u - 1.0)) / u
 }
 
+/// artanh(λ tanh x) for |λ| ≤ 1, accurate where x is tiny and where tanh x rounds to 1.
+#[inline(always)]
+pub fn artanh_of_scaled_tanh(lambda: f64, x: f64) -> f64 {
+    let size = lambda.abs();
+    if size == 1.0 {
+        return lambda * x;
+    }
+    // With e = exp(2|x|) − 1: (1 + |λ| tanh|x|)/(1 − |λ| tanh|x|) = 1 + 2|λ|/((1 − |λ|) + 2/e).
+    let excess = 2.0 * size / ((1.0 - size) + 2.0 / exp_m1(2.0 * x.abs()));
+    (0.5 * ln_1p(excess)).copysign(lambda * x)
+}
+
 /// Power-series coefficients in t = (a − 3.75)/(a + 3.75) of (1 + 2a) erfcx(a),
 /// from its Chebyshev series to degree 25 (after Shepherd and Laframboise,
 /// Math. Comp. 36, 249 (1981)); truncation error below 1e-16.
@@ -217,6 +229,25 @@ mod tests {
             assert!(relative(ln_1p(x), x.ln_1p()) < 6e-16, "{x}");
         }
         assert_eq!(ln(1.0), 0.0);
+    }
+
+    #[test]
+    fn artanh_of_scaled_tanh_matches_the_standard_library() {
+        for lambda in [0.0, 0.3, -0.5, 0.9, 0.999_f64] {
+            for i in -60..=60 {
+                let x = f64::from(i) * 0.05;
+                let exact = (lambda * x.tanh()).atanh();
+                let found = artanh_of_scaled_tanh(lambda, x);
+                assert!((found - exact).abs() < 1e-14 * (1.0 + exact.abs() / (1.0 - lambda.abs())));
+            }
+            // Scaled by λ near 0, bounded by artanh λ far from it.
+            let tiny = artanh_of_scaled_tanh(lambda, 1e-12);
+            assert!((tiny - lambda * 1e-12).abs() < 1e-26, "{lambda} {tiny}");
+            assert!((artanh_of_scaled_tanh(lambda, 800.0) - lambda.atanh()).abs() < 1e-12);
+        }
+        for x in [-800.0, -0.3, 0.0, 1e-9, 40.0] {
+            assert_eq!((artanh_of_scaled_tanh(1.0, x), artanh_of_scaled_tanh(-1.0, x)), (x, -x));
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //!
 //! λ = ρ = 1 keeps the posterior, ρ = 0 or λ = 0 forgets it.
 
+use remanent_math::elementary::artanh_of_scaled_tanh;
 use serde::{Deserialize, Serialize};
 
 use crate::kernels;
@@ -55,9 +56,7 @@ impl Fading {
 
     /// The field of the prior that follows a posterior of field h.
     pub fn field(&self, h: f64) -> f64 {
-        let Self { lambda, rho } = *self;
-        // artanh(± tanh h) = ± h without the rounding of a saturated tanh.
-        if lambda.abs() == 1.0 { rho * lambda * h } else { rho * (lambda * h.tanh()).atanh() }
+        self.rho * artanh_of_scaled_tanh(self.lambda, h)
     }
 
     /// Replaces fields by those of the prior that follows.

@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::figures::{
     binary, bound, broken_ensemble, chain_of_tasks, convergence_time, data_of_task_two, ensemble,
-    error_curve, gamma, limit, norm, one_task, order_parameters, overlap, permuted, phases, prior,
-    sequences, time_course, two_tasks, uncertainty,
+    error_curve, fading, gamma, limit, norm, one_task, order_parameters, overlap, permuted, phases,
+    prior, sequences, time_course, two_tasks, uncertainty,
 };
 use crate::results::{Drawing, Judgement, Results};
 use crate::study;
@@ -81,6 +81,7 @@ pub static CATALOGUE: &[Entry] = &[
     entry!("B5", "B5", "binary networks of every learner", binary::Binary),
     entry!("B6", "B6", "a uniform prior for the first task", prior::Prior),
     entry!("B7", "B7", "the limit of low temperature", limit::Limit),
+    entry!("B8", "B8", "anchors that fade: memory and the best fading", fading::Fading),
     entry!(
         "B10",
         "B10",

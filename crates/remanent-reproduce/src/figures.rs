@@ -8,6 +8,7 @@ pub mod convergence_time;
 pub mod data_of_task_two;
 pub mod ensemble;
 pub mod error_curve;
+pub mod fading;
 pub mod gamma;
 pub mod limit;
 pub mod norm;
@@ -24,6 +25,7 @@ pub mod uncertainty;
 
 mod learning;
 mod one_step;
+mod recommendation;
 mod solutions;
 mod ways;
 mod words;

@@ -291,33 +291,39 @@ struct Stages<'a, F> {
 impl<W: Watcher, F: Fn(&Stage<'_>) -> W> Stages<'_, F> {
     fn run<E: Kind>(&self, records: &mut [Records]) -> Result<(), RunError> {
         let batch = Batch::<E>::new(self.works);
-        let (kind, cells) = (E::NAME, &batch.cells);
-        if cells.is_empty() {
-            return Ok(());
+        let finished = self.with_request(&batch, |request, watcher| {
+            request.run(&batch.cells, watcher, self.interrupt)
+        })?;
+        if let Some(finished) = finished {
+            batch.deal(finished.records, &finished.seconds, records);
         }
-        let directory: &Path = &self.place.directory.join(kind);
-        let work = cells.iter().map(Cell::work).sum();
-        let watcher = (self.watch)(&Stage { kind, cells: cells.len(), work, directory });
-        let marker = marker();
-        let request = self.place.request(directory, kind, &marker);
-        let finished = request.run(cells, &watcher, self.interrupt)?;
-        batch.deal(finished.records, &finished.seconds, records);
         Ok(())
     }
 
     /// Computes a share of the cells of one kind.
     fn run_share<E: Kind>(&self, share: &Share<'_>, all: &mut Vec<Shared>) -> Result<(), RunError> {
         let batch = Batch::<E>::new(self.works);
+        all.extend(self.with_request(&batch, |request, watcher| {
+            request.run_share(&batch.cells, share, watcher, self.interrupt)
+        })?);
+        Ok(())
+    }
+
+    /// Does something with the run directory of one kind; nothing if it has no cells.
+    fn with_request<E: Kind, T>(
+        &self,
+        batch: &Batch<'_, E>,
+        compute: impl FnOnce(&remanent_store::Request<'_>, &W) -> Result<T, RunError>,
+    ) -> Result<Option<T>, RunError> {
         let (kind, cells) = (E::NAME, &batch.cells);
         if cells.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let directory: &Path = &self.place.directory.join(kind);
         let work = cells.iter().map(Cell::work).sum();
         let watcher = (self.watch)(&Stage { kind, cells: cells.len(), work, directory });
         let marker = marker();
         let request = self.place.request(directory, kind, &marker);
-        all.push(request.run_share(cells, share, &watcher, self.interrupt)?);
-        Ok(())
+        compute(&request, &watcher).map(Some)
     }
 }

@@ -106,7 +106,7 @@ const COMMANDS: [(&str, &str); 6] = [
     ("convergence-time", "remanent simulate convergence-time --config FILE"),
     ("tempering", "remanent simulate tempering --config FILE"),
     ("train", "remanent train --config FILE"),
-    ("theory", "remanent reproduce FIGURE"),
+    ("theory", "remanent theory QUESTION --config FILE"),
 ];
 
 /// Adds the command that takes a configuration of another experiment.

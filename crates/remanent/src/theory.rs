@@ -1,8 +1,9 @@
 //! The `theory` commands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use remanent_lab::config;
 use remanent_lab::experiment::{Experiment, Prepared, Resources, RunOptions};
 use remanent_lab::options::Words;
 use remanent_lab::plan::{self, Plan};
@@ -101,6 +102,9 @@ pub struct Chain {
 #[derive(Args)]
 #[command(next_help_heading = "Experiment")]
 struct Keep {
+    /// Read options from a TOML file; flags override it
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Store the result in this run directory; an interrupted scan in it is continued [default: not
     /// stored]
     #[arg(long, value_name = "DIR")]
@@ -150,7 +154,12 @@ impl Chain {
 impl<O: remanent_lab::options::Options> TheoryQuestion<O> {
     fn run(self, question: Question, quiet: bool) -> anyhow::Result<Outcome> {
         self.output.check()?;
-        let mut table: Table = self.options.given;
+        let mut table = match &self.keep.config {
+            Some(path) => configuration(path, question)?,
+            None => Table::new(),
+        };
+        // Whole values: the scan of a flag replaces that of the file.
+        table.extend(self.options.given);
         table.insert("ask".into(), question.word().into());
         let prepared = Prepared::<Query>::of_plan(Plan::of_one_case(table), &Resources::default())?;
         let (work, unit) = (prepared.work(), <Query as Experiment>::UNIT);
@@ -178,4 +187,19 @@ impl<O: remanent_lab::options::Options> TheoryQuestion<O> {
         drop(voice);
         self.output.emit(&report, quiet)
     }
+}
+
+/// Reads the options of a question from a file. It may name the experiment and the question.
+fn configuration(path: &Path, question: Question) -> anyhow::Result<Table> {
+    let mut table = config::read_file(path)?;
+    for (key, expected) in [("experiment", "theory"), ("ask", question.word())] {
+        if let Some(found) = table.remove(key) {
+            output::usage(found.as_str() == Some(expected), || {
+                let path = path.display();
+                format!("{path} has {key} = {found}; this command takes {key} = \"{expected}\"")
+            })?;
+        }
+    }
+    table.remove("title");
+    Ok(table)
 }

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 /// All figures, as the paper numbers them, and those beyond it.
 const FIGURES: &[&str] = &[
     "1", "2a", "2b", "2c", "2d", "3a", "3b", "3c", "3d", "4a", "4b", "4c", "4d", "5a", "5b", "6",
-    "7a", "7b", "8", "B1", "B2", "B3", "B4", "B5", "B6", "B7", "B10",
+    "7a", "7b", "8", "B1", "B2", "B3", "B4", "B5", "B6", "B7", "B8", "B10",
 ];
 
 fn figures(report: &Value) -> Vec<&str> {

@@ -125,6 +125,20 @@ fn a_scan_prints_chains_with_the_scanned_values() {
 }
 
 #[test]
+fn a_configuration_is_the_same_question_and_flags_override_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("chain.toml");
+    let text = "experiment = \"theory\"\nask = \"chain\"\nalpha = [2, 2]\nr0 = 0.5\nscan.\"alpha.2\" = [1, 2]\n";
+    std::fs::write(&path, text).unwrap();
+    let path = path.to_str().unwrap();
+    let flags = ["theory", "chain", "--alpha", "2,2", "--r0", "0.3", "--scan", "alpha.2=1,2"];
+    assert_eq!(json(&["theory", "chain", "--config", path, "--r0", "0.3"]), json(&flags));
+    let refused = remanent(&["theory", "single", "--config", path]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("takes ask = \"single\""));
+}
+
+#[test]
 fn branches_prints_rows_folds_crossing_and_replicon_zeros() {
     let result = json(&["theory", "branches", "--beta", "20", "--alpha", "1:2.2"]);
     assert_is_solution(&result["rows"][0]);

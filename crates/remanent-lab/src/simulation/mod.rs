@@ -10,6 +10,8 @@ mod report;
 mod summary;
 mod tables;
 
+pub(crate) use tables::with_error;
+
 pub use cell::{Trial, TrialRecord};
 pub use compare::{Against, CompareError, Comparison, TheoryChoice, compare};
 pub use config::{Learner, SettingError, Simulation};

@@ -94,7 +94,7 @@ pub fn row_table(cases: &[Named], most: Option<usize>) -> Table {
 }
 
 /// `0.1234 ± 0.0012`.
-fn with_error(summary: &Summary) -> Cell {
+pub(crate) fn with_error(summary: &Summary) -> Cell {
     let digits = match summary.standard_error {
         Some(error) if error > 0.0 => (1.0 - error.log10().floor()).clamp(2.0, 8.0) as usize,
         _ => 4,

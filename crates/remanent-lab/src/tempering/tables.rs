@@ -3,6 +3,7 @@
 use remanent_math::statistics::Summary;
 use remanent_plot::{Cell, Table};
 
+use crate::simulation::with_error;
 use crate::tempering::compare::Comparison;
 use crate::tempering::summary::TemperingSummary;
 
@@ -13,19 +14,6 @@ fn whole(value: usize) -> Cell {
 fn rounded(value: f64, digits: i32) -> Cell {
     let scale = 10f64.powi(digits);
     ((value * scale).round() / scale).into()
-}
-
-/// `0.1234 ± 0.0012`.
-fn with_error(summary: &Summary) -> Cell {
-    let digits = match summary.standard_error {
-        Some(error) if error > 0.0 => (1.0 - error.log10().floor()).clamp(2.0, 8.0) as usize,
-        _ => 4,
-    };
-    match summary.standard_error {
-        Some(error) => format!("{:.digits$} ± {error:.digits$}", summary.mean),
-        None => format!("{:.digits$}", summary.mean),
-    }
-    .into()
 }
 
 /// The results of all cases for a terminal.

@@ -5,11 +5,11 @@ use remanent_plot::{Axis, Color, Curve, Figure, Marker, Panel, Points, Table};
 use serde::{Deserialize, Serialize};
 
 use super::one_step::Breaking;
-use super::words::error;
+use super::words::{agreement, error};
 use crate::results::{Drawing, Judgement, Results, Simulated};
 use crate::study::Study;
 use crate::thresholds::CLOSE;
-use crate::verdict::{Agreement, Answer, Estimate, Findings, Outcome, Pair, Test};
+use crate::verdict::{Agreement, Answer, Estimate, Findings, Pair};
 
 /// Figure B2.
 pub struct ChainOfTasks;
@@ -141,9 +141,9 @@ impl Study for ChainOfTasks {
                  the theory{at} is {distance} away (root mean square): {}.",
                 learner.at_end(tasks, tasks),
                 learner.at_end(tasks, 1),
-                words(&tests)
+                agreement(&tests)
             );
-            said.push(format!("{distance} from {name}{at} ({})", words(&tests)));
+            said.push(format!("{distance} from {name}{at} ({})", agreement(&tests)));
             let question = format!(
                 "Does the theory{at}, continued to {tasks} tasks, predict the memory of {name}?"
             );
@@ -183,21 +183,6 @@ impl Study for ChainOfTasks {
             table,
         })
     }
-}
-
-/// Close and consistent in words.
-fn words([close, consistent]: &[Test; 2]) -> String {
-    let close = match close.outcome {
-        Outcome::Supported => "close",
-        Outcome::Contradicted => "not close",
-        Outcome::Undecided => "whether that is close is open",
-    };
-    let chance = match consistent.outcome {
-        Outcome::Supported => "it can be chance",
-        Outcome::Contradicted => "it is more than chance",
-        Outcome::Undecided => "whether it can be chance is open",
-    };
-    format!("{close}, and {chance}")
 }
 
 /// Whether the theory also knows what is not learned yet.
@@ -283,6 +268,7 @@ fn draw_courses(sides: &[Side]) -> Panel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::Outcome;
 
     /// Samples and SGD that differ by so much from the theory on tasks that are learned.
     fn judge(difference: f64, se: f64, theory: Option<f64>) -> Vec<Answer> {

@@ -7,11 +7,11 @@ use remanent_theory::tune::Tuned;
 use serde::{Deserialize, Serialize};
 
 use super::one_step::Breaking;
-use super::words::{capital, error, list};
+use super::recommendation::{Recommendation, Tried};
+use super::words::{error, list};
 use crate::results::{Drawing, Judgement, Results, Simulated};
 use crate::study::Study;
-use crate::thresholds::CLOSE;
-use crate::verdict::{Answer, Estimate, Findings, Outcome, Test, Threshold};
+use crate::verdict::{Answer, Estimate, Findings};
 
 /// Figure B3.
 pub struct Gamma;
@@ -155,77 +155,19 @@ impl Study for Gamma {
 
 /// The γ that the theory recommends beside the one that simulations find best.
 fn answer(measured: &Measured, objective: Objective, recommended: &Recommended) -> Answer {
-    let name = objective.name();
-    let question = format!(
-        "Is the γ that the theory recommends for a low {name} error the one that simulations find best?"
-    );
-    let open = |why: &str| Answer::new(question.clone(), capital(why));
-    let Some(gamma) = recommended.gamma else {
-        return open(&format!(
-            "for the {name} error the theory recommends no γ: it has no solution."
-        ));
+    let recommendation = Recommendation {
+        symbol: "γ",
+        aim: objective.name(),
+        value: recommended.gamma,
+        error: recommended.objective,
+        at_edge: recommended.at_edge,
     };
-    if recommended.at_edge {
-        return open(&format!(
-            "for the {name} error the theory recommends no γ: its lowest value is at the edge of the range, γ = {gamma:.3}."
-        ));
-    }
-    let found: Option<Vec<(f64, Vec<f64>, Estimate)>> = measured
+    let tried: Option<Vec<Tried>> = measured
         .simulated
         .iter()
-        .map(|errors| {
-            let trials = objective.of(&errors.eps)?;
-            let mean = Estimate::of(trials.iter().copied())?;
-            Some((errors.gamma, trials, mean))
-        })
+        .map(|errors| Some(Tried { value: errors.gamma, errors: objective.of(&errors.eps)? }))
         .collect();
-    let found = found.unwrap_or_default();
-    let apart = |gamma_2: f64| (gamma_2.ln() - gamma.ln()).abs();
-    let best = found.iter().min_by(|a, b| a.2.value.total_cmp(&b.2.value));
-    let nearest = found.iter().min_by(|a, b| apart(a.0).total_cmp(&apart(b.0)));
-    let (Some(best), Some(nearest)) = (best, nearest) else {
-        return open(&format!("the {name} error was not simulated."));
-    };
-    let difference = Estimate::paired(&nearest.1, &best.1);
-    let quantity = format!("{name} error at γ = {} less the lowest, at γ = {}", nearest.0, best.0);
-    let mut tests = vec![Test::below(quantity.as_str(), difference, CLOSE)];
-    if best.0 != nearest.0 {
-        tests.push(Test::above(quantity, difference, Threshold::ZERO));
-    }
-    let said = format!(
-        "for the {name} error the theory recommends γ = {gamma:.3} (error {}). At the nearest simulated γ = {} the error is {}; {}.",
-        recommended.objective.map_or("unknown".into(), error),
-        nearest.0,
-        nearest.2.text(),
-        compared((best.0, &best.2), nearest.0, difference, &tests)
-    );
-    open(&said).tested(tests)
-}
-
-/// The recommended γ against the best one in words.
-fn compared(
-    (best, lowest): (f64, &Estimate),
-    nearest: f64,
-    difference: Option<Estimate>,
-    tests: &[Test],
-) -> String {
-    if best == nearest {
-        return "that is the best of the simulated ones".into();
-    }
-    let matters = match tests[0].outcome {
-        Outcome::Supported => "too little to matter",
-        Outcome::Contradicted => "enough to matter",
-        Outcome::Undecided => "whether that matters is open",
-    };
-    let certain = match tests.get(1).map(|test| test.outcome) {
-        Some(Outcome::Supported) => "more than chance",
-        _ => "it can be chance",
-    };
-    format!(
-        "the best is γ = {best} with {}, lower by {} ({matters}; {certain})",
-        lowest.text(),
-        difference.map_or("an unknown difference".into(), |d| d.text())
-    )
+    recommendation.answer(&tried.unwrap_or_default(), |a, b| (a.ln() - b.ln()).abs())
 }
 
 /// The errors of the tasks at the recommended γ.
@@ -335,63 +277,30 @@ fn table(cases: &[&Simulated], worst: &Tuned) -> Option<Table> {
 mod tests {
     use super::*;
 
-    /// The theory recommends γ = 0.9; ε of both tasks at γ = 0.5 is 0.3, and at γ = 1 differs by this.
-    fn judge(differences: &[f64], at_edge: bool) -> Vec<Answer> {
-        let recommended = Recommended {
-            gamma: Some(0.9),
+    #[test]
+    fn both_aims_are_answered_by_their_own_errors() {
+        let recommended = |gamma| Recommended {
+            gamma: Some(gamma),
             objective: Some(0.3),
             eps_by_task: vec![Some(0.3), Some(0.2)],
-            at_edge,
+            at_edge: false,
         };
-        let noise = |trial: usize| 0.02 * (trial % 3) as f64;
-        let low: Vec<f64> = (0..differences.len()).map(|trial| 0.3 + noise(trial)).collect();
-        let high: Vec<f64> = low.iter().zip(differences).map(|(low, d)| low + d).collect();
-        let errors = |gamma, eps: &Vec<f64>| Errors {
+        let errors = |gamma, first: f64, second: f64| Errors {
             gamma,
-            // The other task is better throughout.
-            eps: vec![eps.clone(), eps.iter().map(|eps| eps - 0.2).collect()],
+            eps: [first, second].map(|eps| vec![eps, eps + 0.01, eps + 0.02]).to_vec(),
         };
+        // γ = 0.5 has the lower worst error, γ = 1 the lower mean.
         let measured = Measured {
-            worst: recommended.clone(),
-            mean: recommended,
-            simulated: vec![errors(0.5, &low), errors(1.0, &high)],
+            worst: recommended(0.5),
+            mean: recommended(0.5),
+            simulated: vec![errors(0.5, 0.3, 0.3), errors(1.0, 0.4, 0.1)],
             breaking: None,
         };
-        match Gamma::judge(&measured).findings {
-            Findings::Answers(answers) => answers,
-            Findings::Claims(_) => unreachable!("beyond the paper"),
-        }
-    }
-
-    #[test]
-    fn a_recommendation_is_best_as_good_worse_or_open() {
-        use Outcome::{Contradicted, Supported, Undecided};
-        let check = |differences: &[f64], outcomes: &[Outcome], text: &str| {
-            for answer in judge(differences, false) {
-                let found: Vec<Outcome> = answer.tests.iter().map(|test| test.outcome).collect();
-                assert_eq!(found, outcomes, "{differences:?}");
-                assert!(answer.answer.contains(text), "{}", answer.answer);
-            }
+        let Findings::Answers(answers) = Gamma::judge(&measured).findings else {
+            unreachable!("beyond the paper")
         };
-        check(&[-0.01, -0.02, -0.01, -0.02], &[Supported], "that is the best of the simulated");
-        check(
-            &[0.004, 0.005, 0.006, 0.005],
-            &[Supported, Supported],
-            "too little to matter; more than",
-        );
-        check(
-            &[0.05, 0.06, 0.05, 0.06],
-            &[Contradicted, Supported],
-            "(enough to matter; more than",
-        );
-        check(&[0.05, -0.04, 0.06, -0.01], &[Undecided, Undecided], "open; it can be chance");
-        check(&[0.05, 0.06], &[Undecided, Undecided], "whether that matters is open");
-    }
-
-    #[test]
-    fn the_edge_of_a_range_recommends_nothing() {
-        let answers = judge(&[0.1; 4], true);
-        assert!(answers.iter().all(|a| a.tests.is_empty() && a.answer.contains("edge")));
+        assert!(answers[0].answer.contains("the best of the simulated"), "{}", answers[0].answer);
+        assert!(answers[1].answer.contains("the best is γ = 1"), "{}", answers[1].answer);
     }
 
     #[test]

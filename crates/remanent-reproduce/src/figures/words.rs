@@ -2,6 +2,8 @@
 
 use remanent_lab::training::Mean;
 
+use crate::verdict::{Outcome, Test};
+
 /// `0.191`.
 pub fn error(eps: f64) -> String {
     if eps != 0.0 && eps.abs() < 5e-4 { format!("{eps:.1e}") } else { format!("{eps:.3}") }
@@ -27,6 +29,21 @@ pub fn list(parts: &[String]) -> String {
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
+}
+
+/// `close, and it can be chance`: whether two quantities are close, and consistent, in words.
+pub fn agreement([close, consistent]: &[Test; 2]) -> String {
+    let close = match close.outcome {
+        Outcome::Supported => "close",
+        Outcome::Contradicted => "not close",
+        Outcome::Undecided => "whether that is close is open",
+    };
+    let chance = match consistent.outcome {
+        Outcome::Supported => "it can be chance",
+        Outcome::Contradicted => "it is more than chance",
+        Outcome::Undecided => "whether it can be chance is open",
+    };
+    format!("{close}, and {chance}")
 }
 
 /// A sentence begins with a capital.
