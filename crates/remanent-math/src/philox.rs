@@ -81,6 +81,13 @@ impl Stream {
         normals_in_groups(group, rest, self.key, out);
     }
 
+    /// Fills a slice with uniform numbers in single precision, between 0 and 1 and never one of them.
+    /// Groups are those of [`fill_normals`](Self::fill_normals).
+    pub fn fill_uniforms(&self, group: u32, out: &mut [f32]) {
+        let rest = [self.step, self.trial, self.purpose];
+        uniforms_in_groups(group, rest, self.key, out);
+    }
+
     /// Number of groups that [`fill_normals`](Self::fill_normals) uses for `count` numbers.
     pub fn groups(count: usize) -> u32 {
         count.div_ceil(GROUP) as u32
@@ -131,6 +138,26 @@ multiversioned! {
                 }
             }
             chunk.copy_from_slice(&normals.as_flattened()[..chunk.len()]);
+        }
+    }
+}
+
+multiversioned! {
+    fn uniforms_in_groups(group: u32, rest: [u32; 3], key: [u32; 2], out: &mut [f32]) {
+        for (g, chunk) in out.chunks_mut(GROUP).enumerate() {
+            let first = group.wrapping_add(g as u32).wrapping_mul(LANES as u32);
+            let mut words = [[0_u32; LANES]; 4];
+            for lane in 0..LANES {
+                let counter = [first.wrapping_add(lane as u32), rest[0], rest[1], rest[2]];
+                let block = philox4x32(counter, key);
+                for (word, value) in words.iter_mut().zip(block) {
+                    word[lane] = value;
+                }
+            }
+            for (out, word) in chunk.iter_mut().zip(words.as_flattened()) {
+                // 23 bits and a half: exact in single precision, and neither end is reached.
+                *out = ((word >> 9) as f32 + 0.5) * (1.0 / 8_388_608.0);
+            }
         }
     }
 }

@@ -95,6 +95,12 @@ pub enum NetworkError {
         /// The first such number.
         value: f32,
     },
+    /// The weights are real numbers.
+    #[error("its weights are real numbers, and a packed network has weights of one bit")]
+    RealWeights,
+    /// Pixels are standardised.
+    #[error("it standardises its pixels, and a packed network takes them as they are")]
+    Standardised,
     /// The factor of the logits is not positive and finite.
     #[error("output_scale = {0} is out of range: it must be positive and finite")]
     OutputScale(f32),
@@ -233,8 +239,8 @@ fn sign(positive: bool) -> f32 {
 /// Number of layers that have scales and shifts.
 fn affine_layers(architecture: &Architecture) -> usize {
     match architecture.normalisation {
-        Normalisation::None | Normalisation::Layer => 0,
-        Normalisation::Batch => architecture.layers(),
+        Normalisation::None | Normalisation::Layer | Normalisation::LayerAll => 0,
+        Normalisation::Batch | Normalisation::BatchPlain => architecture.layers(),
     }
 }
 

@@ -7,7 +7,17 @@ impl BinaryNetwork {
     /// The binary network of the most probable weights, sign θ, as used by
     /// [`Predictor::Hard`](crate::predictor::Predictor::Hard). Batch normalisation becomes a scale and
     /// a shift for each neuron.
+    ///
+    /// # Errors
+    ///
+    /// If weights are real, or pixels are standardised.
     pub fn hard(network: &Network) -> Result<Self, NetworkError> {
+        if !network.weights.are_binary() {
+            return Err(NetworkError::RealWeights);
+        }
+        if network.standardise.is_some() {
+            return Err(NetworkError::Standardised);
+        }
         let weights: Vec<&[f32]> = network.layers.iter().map(binary_weights).collect();
         let affine = network.batch_norms.iter().map(|norm| {
             let (scale, shift) = norm.affine();
