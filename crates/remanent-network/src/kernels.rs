@@ -189,13 +189,6 @@ multiversioned! {
         }
     }
 
-    /// u ← ½ ln(u/(1 − u)), for 0 < u < 1.
-    pub fn half_logits(u: &mut [f32]) {
-        for u in u {
-            *u = 0.5 * (ln(*u) - ln(1.0 - *u));
-        }
-    }
-
     /// gate ← 1 where |z| > 1, else 0; NaN propagates.
     pub fn gates(z: &[f32], gate: &mut [f32]) {
         for (&z, gate) in z.iter().zip(gate) {

@@ -31,13 +31,11 @@ pub fn normal_noise(stream: Stream) -> impl FnMut(usize, &mut [f32]) {
     }
 }
 
-/// Noise ½ ln(u/(1 − u)) with uniform u, layer after layer: the sign of a field plus this noise is
-/// a sample of the binary weight.
-pub fn logistic_noise(stream: Stream) -> impl FnMut(usize, &mut [f32]) {
+/// Uniform noise between 0 and 1 from a stream, layer after layer and sample after sample.
+pub fn uniform_noise(stream: Stream) -> impl FnMut(usize, &mut [f32]) {
     let mut group = 0;
     move |_, out| {
         stream.fill_uniforms(group, out);
-        kernels::half_logits(out);
         group += Stream::groups(out.len());
     }
 }

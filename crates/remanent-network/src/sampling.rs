@@ -2,9 +2,12 @@
 //!
 //! Several networks of sampled weights see the same batch. Their gradients by the parameters of the
 //! distribution are averaged, and the learner's rule makes the step. The noise is one number for
-//! each weight: ½ ln(u/(1 − u)) for binary weights, standard normal for Gaussian ones.
+//! each weight: uniform between 0 and 1 for binary weights, standard normal for Gaussian ones.
+//!
+//! A relaxed binary weight is w = tanh((λ + ½ ln(u/(1 − u)))/τ). With x = 2u − 1 the noise is artanh x, and
+//! for τ = 1 the addition theorem gives w = (μ + x)/(1 + μx), without elementary functions.
 
-use remanent_math::elementary32::tanh_and_variance;
+use remanent_math::elementary32::{ln, tanh_and_variance};
 use remanent_math::multiversioned;
 
 use crate::kernels;
@@ -184,16 +187,30 @@ fn draw(parameters: &Parameters, layer: &Layer, noise: &[f32], weights: &mut [f3
         weights.copy_from_slice(noise);
         kernels::gaussian_weights(&layer.theta, &layer.variance, weights);
     } else {
-        relax(parameters.rival.temperature(), &layer.theta, noise, weights);
+        let temperature = parameters.rival.temperature();
+        if temperature == 1.0 {
+            relax_by_mean(&layer.mean, noise, weights);
+        } else {
+            relax(temperature, &layer.theta, noise, weights);
+        }
     }
 }
 
 multiversioned! {
-    /// w ← tanh((λ + noise)/τ), a relaxed sample of a binary weight of field λ.
+    /// w ← tanh((λ + ½ ln(u/(1 − u)))/τ), a relaxed sample of a binary weight of field λ.
     fn relax(temperature: f32, fields: &[f32], noise: &[f32], weights: &mut [f32]) {
         let scale = 1.0 / temperature;
-        for ((w, &field), &e) in weights.iter_mut().zip(fields).zip(noise) {
-            *w = tanh_and_variance((field + e) * scale).0;
+        for ((w, &field), &u) in weights.iter_mut().zip(fields).zip(noise) {
+            let shift = 0.5 * ln(u / (1.0 - u));
+            *w = tanh_and_variance((field + shift) * scale).0;
+        }
+    }
+
+    /// The same for τ = 1, from the mean μ = tanh λ.
+    fn relax_by_mean(means: &[f32], noise: &[f32], weights: &mut [f32]) {
+        for ((w, &mean), &u) in weights.iter_mut().zip(means).zip(noise) {
+            let x = 2.0 * u - 1.0;
+            *w = (mean + x) / (1.0 + mean * x);
         }
     }
 }
@@ -251,6 +268,36 @@ impl Rule<'_> {
                 bimu::update(step, &buffers.first, theta);
                 kernels::moments(1.0, theta, mean, variance);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use remanent_math::philox::Stream;
+
+    use super::*;
+
+    #[test]
+    fn both_forms_of_relaxed_weights_are_the_definition() {
+        let mut noise = vec![0.0; 4000];
+        Stream::new(3, 1, 0, 0).fill_uniforms(0, &mut noise);
+        for field in [-20.0_f32, -3.0, -0.4, 0.0, 0.01, 1.5, 12.0] {
+            let (fields, means) = (vec![field; 4000], vec![field.tanh(); 4000]);
+            let (mut general, mut by_mean) = (vec![0.0; 4000], vec![0.0; 4000]);
+            relax(1.0, &fields, &noise, &mut general);
+            relax_by_mean(&means, &noise, &mut by_mean);
+            let mut cold = vec![0.0; 4000];
+            relax(0.25, &fields, &noise, &mut cold);
+            for i in 0..4000 {
+                let u = f64::from(noise[i]);
+                let shifted = f64::from(field) + 0.5 * (u / (1.0 - u)).ln();
+                assert!((f64::from(general[i]) - shifted.tanh()).abs() < 2e-6);
+                assert!((f64::from(by_mean[i]) - shifted.tanh()).abs() < 2e-3, "{field} {u}");
+                assert!((f64::from(cold[i]) - (4.0 * shifted).tanh()).abs() < 6e-6);
+            }
+            let mean = by_mean.iter().map(|&w| f64::from(w).signum()).sum::<f64>() / 4000.0;
+            assert!((mean - f64::from(field).tanh()).abs() < 5.0 / 4000_f64.sqrt());
         }
     }
 }

@@ -29,9 +29,13 @@ fn labels() -> Vec<u8> {
     (0..BATCH).map(|b| (b * 2 % 3) as u8).collect()
 }
 
-/// The noise of weight sample `s` in layer l.
-fn noise(s: usize, l: usize) -> Vec<f32> {
-    normals(WIDTHS[l] * WIDTHS[l + 1], (10 + 2 * s + l) as u32)
+/// The noise of weight sample `s` in layer l: uniform for binary weights, else normal.
+fn noise(s: usize, l: usize, binary: bool) -> Vec<f32> {
+    let mut out = normals(WIDTHS[l] * WIDTHS[l + 1], (10 + 2 * s + l) as u32);
+    if binary {
+        out.iter_mut().for_each(|x| *x = 1.0 / (1.0 + (-1.5 * *x).exp()));
+    }
+    out
 }
 
 /// Cross entropy of a batch with these weights, summed; all layers are normalised over their neurons.
@@ -60,11 +64,12 @@ fn loss(weights: &[Vec<f64>], images: &[f64], is_normalised: bool) -> f64 {
     sum
 }
 
-/// The mean loss over the samples as a function of the parameters of the weights.
+/// The mean loss over the samples as a function of the parameters of the weights. Binary networks are
+/// normalised here, those of real weights not.
 fn mean_loss(weight: impl Fn(usize, usize, f64) -> f64, images: &[f64], normalised: bool) -> f64 {
     let sample = |s: usize| {
         let layer = |l: usize| {
-            let noise = noise(s, l);
+            let noise = noise(s, l, normalised);
             (0..noise.len()).map(|i| weight(l, i, f64::from(noise[i]))).collect()
         };
         loss(&[layer(0), layer(1)], images, normalised)
@@ -84,7 +89,7 @@ fn step(parameters: &Parameters, images: &[f32]) -> (Network, Network) {
     let before = trainer.network().clone();
     let mut calls = 0;
     let mut noise = |l: usize, out: &mut [f32]| {
-        out.copy_from_slice(&noise(calls / 2, l));
+        out.copy_from_slice(&noise(calls / 2, l, parameters.learner != Learner::Mesu));
         calls += 1;
     };
     let found = trainer.step(images, &labels(), &MOMENT, &mut noise).unwrap();
@@ -110,8 +115,9 @@ fn exact_by_field(before: &Network, images: &[f64]) -> Vec<Vec<f64>> {
     let fields: Vec<Vec<f64>> = before.layers().iter().map(|layer| wide(layer.theta())).collect();
     let by = |l: usize, i: usize| {
         difference(|x| {
-            let weight = |at: usize, j: usize, noise: f64| {
+            let weight = |at: usize, j: usize, u: f64| {
                 let moved = if (at, j) == (l, i) { x } else { 0.0 };
+                let noise = 0.5 * (u / (1.0 - u)).ln();
                 ((fields[at][j] + moved + noise) / TEMPERATURE).tanh()
             };
             mean_loss(weight, images, true)
