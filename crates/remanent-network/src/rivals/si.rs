@@ -2,7 +2,7 @@
 //! intelligence", ICML 2017.
 //!
 //! Over a task every weight collects its part in the fall of the loss, ω = −∫ (∂L/∂θ) dθ. At the end
-//! of the task the importance grows, Ω ← Ω + max(0, ω/((θ − θ*)² + ξ)), with θ* at the last switch,
+//! of the task the importance grows, Ω ← max(0, Ω + ω/((θ − θ*)² + ξ)), with θ* at the last switch,
 //! and θ* moves to θ. The loss of the next task has the term c Ω (θ − θ*)². L is the loss without
 //! this term, and the mean over a batch.
 
@@ -35,8 +35,8 @@ multiversioned! {
         let weights = theta.iter().zip(anchor).zip(path).zip(importance);
         for (((&t, anchor), path), importance) in weights {
             let moved = t - *anchor;
-            let gained = *path / (moved * moved + damping);
-            *importance += if gained > 0.0 { gained } else { 0.0 };
+            let sum = *importance + *path / (moved * moved + damping);
+            *importance = if sum < 0.0 { 0.0 } else { sum };
             *path = 0.0;
             *anchor = t;
         }
@@ -90,10 +90,10 @@ mod tests {
     }
 
     #[test]
-    fn a_weight_that_raised_the_loss_is_not_important() {
+    fn a_weight_that_raised_the_loss_loses_importance() {
         let mut memory =
             Memory { anchor: vec![0.0], kept: vec![-2.0], fisher: vec![1.0], ..Memory::default() };
         end_task(0.1, &[0.5], &mut memory);
-        assert_eq!(memory.fisher, [1.0]);
+        assert_eq!(memory.fisher, [0.0]);
     }
 }
