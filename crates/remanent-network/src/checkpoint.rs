@@ -1,4 +1,4 @@
-//! Checkpoints of a course: at most five numbers for each weight.
+//! Checkpoints of a course: at most six numbers for each weight.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
