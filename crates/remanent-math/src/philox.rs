@@ -210,6 +210,23 @@ mod tests {
     }
 
     #[test]
+    fn uniforms_of_a_slice_are_those_of_its_groups() {
+        let stream = Stream::new(7, 1, 2, 3);
+        let mut values = vec![0.0; 100_000];
+        stream.fill_uniforms(0, &mut values);
+        assert!(values.iter().all(|u| *u > 0.0 && *u < 1.0));
+        let wide: Vec<f64> = values.iter().map(|&u| f64::from(u)).collect();
+        let mean = wide.iter().sum::<f64>() / 1e5;
+        let square = wide.iter().map(|u| u * u).sum::<f64>() / 1e5;
+        assert!((mean - 0.5).abs() < 4.0 * (1.0 / 12.0 / 1e5_f64).sqrt());
+        assert!((square - 1.0 / 3.0).abs() < 4.0 * (4.0 / 45.0 / 1e5_f64).sqrt());
+        // Any part that begins with a group can be drawn alone.
+        let mut part = vec![0.0; 1000];
+        stream.fill_uniforms(Stream::groups(640), &mut part);
+        assert_eq!(part, values[640..1640]);
+    }
+
+    #[test]
     fn a_shuffle_is_that_of_its_numbers_one_by_one() {
         let stream = Stream::new(7, 1, 2, 3);
         for count in [0, 1, 2, 15, 16, 17, 1000] {

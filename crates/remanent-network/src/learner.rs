@@ -7,7 +7,7 @@ use crate::architecture::{Activation, Architecture, Normalisation};
 use crate::fading::Fading;
 use crate::network::{Network, Weights};
 use crate::parameters::{ParameterError, list_of, within};
-use crate::pass::{normal_noise, uniform_noise};
+use crate::pass::{OwnedNoise, normal_noise, uniform_noise};
 use crate::rivals::{self, Rival};
 use crate::schedule::{BetaSchedule, RateSchedule};
 
@@ -250,7 +250,7 @@ impl Parameters {
     }
 
     /// The random numbers of training steps: of weights, or of preactivations.
-    pub(crate) fn noise(&self, stream: Stream) -> Box<dyn FnMut(usize, &mut [f32])> {
+    pub(crate) fn noise(&self, stream: Stream) -> OwnedNoise {
         match self.learner {
             Learner::BayesBinn | Learner::Bimu => Box::new(uniform_noise(stream)),
             _ => Box::new(normal_noise(stream)),

@@ -22,6 +22,9 @@ use crate::softmax::Softmax;
 /// Writes the noise ε of layer l, one number for each neuron and sample.
 pub type Noise<'a> = &'a mut dyn FnMut(usize, &mut [f32]);
 
+/// A [`Noise`] that is owned.
+pub type OwnedNoise = Box<dyn FnMut(usize, &mut [f32])>;
+
 /// Standard normal noise from a stream, layer after layer and pass after pass.
 pub fn normal_noise(stream: Stream) -> impl FnMut(usize, &mut [f32]) {
     let mut group = 0;

@@ -259,8 +259,7 @@ fn mesu_descends_the_mean_loss_of_sampled_networks() {
         let exact: Vec<f64> = (0..count).map(|i| by(i, false)).collect();
         assert_same(&found, &exact, &format!("means of layer {l}"));
         // Only |σ| is kept: σ' = σ − ½ η_σ σ² g.
-        for i in 0..count {
-            let sigma = sigmas[l][i];
+        for (i, &sigma) in sigmas[l].iter().enumerate() {
             let wanted = (sigma - 0.5 * rate_sigma * sigma * sigma * by(i, true)).abs();
             let found = f64::from(after.variance()[i]).sqrt();
             assert!((found - wanted).abs() < 1e-4 * (1.0 + wanted), "{found} {wanted}");
