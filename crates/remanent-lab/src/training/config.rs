@@ -360,7 +360,11 @@ fn fading(key: &str, parameters: &Parameters) -> Option<(String, &'static str)> 
         Learner::Ewc if key == "rho" => {
             Some((format!("the Fisher information {}", fisher.word()), "choose the fisher online"))
         }
-        _ => Some((format!("the learner {}", learner.word()), "only anchors of vcl fade")),
+        _ => {
+            let window = "vcl, bimu and mesu have a window";
+            let cure = if key == "window" { window } else { "only anchors of vcl fade" };
+            Some((format!("the learner {}", learner.word()), cure))
+        }
     }
 }
 
@@ -498,7 +502,8 @@ mod tests {
             ("preset = 'remanent'\nlearner = 'ste'\ngamma = 1", "gamma is not used by"),
             ("gamma = 1\ngamma_step = 2", "the factor that replaces it"),
             ("lambda = 0.9", "lambda is not used by the anchor step"),
-            ("learner = 'ste'\nwindow = 100", "only anchors of vcl fade"),
+            ("learner = 'ste'\nwindow = 100", "vcl, bimu and mesu have a window"),
+            ("learner = 'ste'\nlambda = 0.5", "only anchors of vcl fade"),
             ("anchor = 'task'\nwindow = 9\nfirst_prior = 'uniform'", "an anchor with a window"),
             ("learner = 'ewc'\nrho = 0.5", "choose the fisher online"),
             ("lr_schedule = 'cosin'", "did you mean 'cosine'?"),
