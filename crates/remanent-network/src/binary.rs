@@ -96,10 +96,16 @@ pub enum NetworkError {
         value: f32,
     },
     /// The weights are real numbers.
-    #[error("its weights are real numbers, and a packed network has weights of one bit")]
+    #[error(
+        "the network has real weights, and a packed network has one bit for each; choose a \
+         predictor other than hard"
+    )]
     RealWeights,
     /// Pixels are standardised.
-    #[error("it standardises its pixels, and a packed network takes them as they are")]
+    #[error(
+        "the network standardises its pixels, and a packed network does not; choose a predictor \
+         other than hard"
+    )]
     Standardised,
     /// The factor of the logits is not positive and finite.
     #[error("output_scale = {0} is out of range: it must be positive and finite")]

@@ -90,4 +90,22 @@ mod tests {
         let error = BinaryNetwork::hard(&network).unwrap_err();
         assert_eq!(error, NetworkError::NotANumber { layer: 0, input: 2, output: 1 });
     }
+
+    #[test]
+    fn what_bits_cannot_hold_is_refused() {
+        let architecture = examples::architecture(
+            &[5, 3],
+            crate::architecture::Activation::Relu,
+            crate::architecture::Normalisation::None,
+        );
+        let network = |weights| Network::random(&architecture, weights, 1.0, 3, 0).unwrap();
+        for weights in [Weights::Float, Weights::Gaussian] {
+            let error = BinaryNetwork::hard(&network(weights)).unwrap_err();
+            assert_eq!(error, NetworkError::RealWeights);
+        }
+        let mut network = network(Weights::Field);
+        assert!(BinaryNetwork::hard(&network).is_ok());
+        network.set_standardise(Some([0.1, 0.3]));
+        assert_eq!(BinaryNetwork::hard(&network), Err(NetworkError::Standardised));
+    }
 }
