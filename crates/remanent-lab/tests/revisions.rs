@@ -38,7 +38,7 @@ const HEAD: &str =
 /// Estimates of errors: noise to the last digit, and no result.
 const NOISE: [&str; 2] = ["residual", "quadrature_error"];
 
-const TRAININGS: [(&str, &str); 22] = [
+const TRAININGS: [(&str, &str); 29] = [
     ("vcl", ""),
     ("vcl-none", "anchor = 'none'"),
     ("vcl-task", "anchor = 'task'\ngamma = 0.1"),
@@ -64,6 +64,16 @@ const TRAININGS: [(&str, &str); 22] = [
     ("ste", "learner = 'ste'"),
     ("joint", "learner = 'joint'"),
     ("joint-batch", "learner = 'joint'\nnormalisation = 'batch'"),
+    ("bayesbinn", "preset = 'bayesbinn'\nbatch = 16"),
+    (
+        "bayesbinn-online",
+        "learner = 'bayesbinn'\nbatch = 1\nnormalisation = 'layer-all'\nactivation = 'gate'\nlikelihood = 1",
+    ),
+    ("bimu", "preset = 'bimu'\nlr = 4.9"),
+    ("si", "preset = 'si'\nbatch = 16"),
+    ("mesu", "preset = 'mesu'\nlr = 1.0\nstandardise = [0.3, 0.4]"),
+    ("sgd", "learner = 'sgd'"),
+    ("ste-gate", "learner = 'ste'\nactivation = 'gate'\nnormalisation = 'batch-plain'"),
 ];
 
 const SIMULATIONS: &[(&str, &str)] = &[

@@ -81,6 +81,13 @@ impl Stream {
         normals_in_groups(group, rest, self.key, out);
     }
 
+    /// Fills a slice with uniform numbers in single precision, between 0 and 1 and never one of them.
+    /// Groups are those of [`fill_normals`](Self::fill_normals).
+    pub fn fill_uniforms(&self, group: u32, out: &mut [f32]) {
+        let rest = [self.step, self.trial, self.purpose];
+        uniforms_in_groups(group, rest, self.key, out);
+    }
+
     /// Number of groups that [`fill_normals`](Self::fill_normals) uses for `count` numbers.
     pub fn groups(count: usize) -> u32 {
         count.div_ceil(GROUP) as u32
@@ -135,6 +142,26 @@ multiversioned! {
     }
 }
 
+multiversioned! {
+    fn uniforms_in_groups(group: u32, rest: [u32; 3], key: [u32; 2], out: &mut [f32]) {
+        for (g, chunk) in out.chunks_mut(GROUP).enumerate() {
+            let first = group.wrapping_add(g as u32).wrapping_mul(LANES as u32);
+            let mut words = [[0_u32; LANES]; 4];
+            for lane in 0..LANES {
+                let counter = [first.wrapping_add(lane as u32), rest[0], rest[1], rest[2]];
+                let block = philox4x32(counter, key);
+                for (word, value) in words.iter_mut().zip(block) {
+                    word[lane] = value;
+                }
+            }
+            for (out, word) in chunk.iter_mut().zip(words.as_flattened()) {
+                // 23 bits and a half: exact in single precision, and neither end is reached.
+                *out = ((word >> 9) as f32 + 0.5) * (1.0 / 8_388_608.0);
+            }
+        }
+    }
+}
+
 /// Two independent normal numbers from two words. The largest is 6.8: rarer than 1e-11.
 #[inline(always)]
 fn box_muller(a: u32, b: u32) -> (f32, f32) {
@@ -180,6 +207,23 @@ mod tests {
         let square = values.iter().map(|u| u * u).sum::<f64>() / f64::from(n);
         assert!((mean - 0.5).abs() < 4.0 * (1.0 / 12.0 / f64::from(n)).sqrt());
         assert!((square - 1.0 / 3.0).abs() < 4.0 * (4.0 / 45.0 / f64::from(n)).sqrt());
+    }
+
+    #[test]
+    fn uniforms_of_a_slice_are_those_of_its_groups() {
+        let stream = Stream::new(7, 1, 2, 3);
+        let mut values = vec![0.0; 100_000];
+        stream.fill_uniforms(0, &mut values);
+        assert!(values.iter().all(|u| *u > 0.0 && *u < 1.0));
+        let wide: Vec<f64> = values.iter().map(|&u| f64::from(u)).collect();
+        let mean = wide.iter().sum::<f64>() / 1e5;
+        let square = wide.iter().map(|u| u * u).sum::<f64>() / 1e5;
+        assert!((mean - 0.5).abs() < 4.0 * (1.0 / 12.0 / 1e5_f64).sqrt());
+        assert!((square - 1.0 / 3.0).abs() < 4.0 * (4.0 / 45.0 / 1e5_f64).sqrt());
+        // Any part that begins with a group can be drawn alone.
+        let mut part = vec![0.0; 1000];
+        stream.fill_uniforms(Stream::groups(640), &mut part);
+        assert_eq!(part, values[640..1640]);
     }
 
     #[test]

@@ -20,6 +20,9 @@ pub enum Activation {
     Relu,
     /// ±1; +1 at zero. The straight-through derivative is 1 where |z| ≤ 1 and 0 elsewhere.
     Sign,
+    /// 1 where |z| > 1, else 0. The derivative is replaced by the sign of z where
+    /// 1/2 < |z| < 3/2, and by 0 elsewhere.
+    Gate,
 }
 
 /// Normalisation of preactivations before the activation.
@@ -35,6 +38,28 @@ pub enum Normalisation {
     /// All layers: each neuron's z minus its mean over the batch, divided by its standard deviation,
     /// times a learned gain, plus a learned shift. Prediction uses running averages.
     Batch,
+    /// As `Layer`, for all layers: the logits are normalised too.
+    #[serde(rename = "layer-all")]
+    LayerAll,
+    /// As `Batch`, without gain and shift.
+    #[serde(rename = "batch-plain")]
+    BatchPlain,
+}
+
+impl Normalisation {
+    /// Whether a neuron is normalised over a batch, with running averages in prediction.
+    pub fn is_batch(self) -> bool {
+        matches!(self, Self::Batch | Self::BatchPlain)
+    }
+
+    /// Whether layer `layer` of `layers` is normalised over its neurons.
+    pub fn is_layer(self, layer: usize, layers: usize) -> bool {
+        match self {
+            Self::Layer => layer + 1 < layers,
+            Self::LayerAll => true,
+            Self::None | Self::Batch | Self::BatchPlain => false,
+        }
+    }
 }
 
 /// Widths and functions of a network.

@@ -95,6 +95,18 @@ pub enum NetworkError {
         /// The first such number.
         value: f32,
     },
+    /// The weights are real numbers.
+    #[error(
+        "the network has real weights, and a packed network has one bit for each; choose a \
+         predictor other than hard"
+    )]
+    RealWeights,
+    /// Pixels are standardised.
+    #[error(
+        "the network standardises its pixels, and a packed network does not; choose a predictor \
+         other than hard"
+    )]
+    Standardised,
     /// The factor of the logits is not positive and finite.
     #[error("output_scale = {0} is out of range: it must be positive and finite")]
     OutputScale(f32),
@@ -233,8 +245,8 @@ fn sign(positive: bool) -> f32 {
 /// Number of layers that have scales and shifts.
 fn affine_layers(architecture: &Architecture) -> usize {
     match architecture.normalisation {
-        Normalisation::None | Normalisation::Layer => 0,
-        Normalisation::Batch => architecture.layers(),
+        Normalisation::None | Normalisation::Layer | Normalisation::LayerAll => 0,
+        Normalisation::Batch | Normalisation::BatchPlain => architecture.layers(),
     }
 }
 

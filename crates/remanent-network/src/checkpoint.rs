@@ -1,8 +1,9 @@
-//! Checkpoints of a course: at most five numbers for each weight.
+//! Checkpoints of a course: at most six numbers for each weight.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::architecture::Normalisation;
 use crate::course::{Course, Position};
 use crate::model::{put_network, take_network};
 use crate::tensors::{Arrays, TensorError, Tensors};
@@ -74,6 +75,7 @@ impl Trainer {
         let old = &self.network;
         let mut network = take_network(&old.architecture, old.weights, &mut tensors)?;
         network.log_scale = log_scale;
+        network.standardise = old.standardise;
         network.set_beta(beta);
         for (l, memory) in self.memories.iter_mut().enumerate() {
             let count = network.layers[l].theta.len();
@@ -85,9 +87,13 @@ impl Trainer {
             }
             *memory = saved;
         }
-        let extras = 1 + network.batch_norms.iter().map(|norm| 2 * norm.gain.len()).sum::<usize>();
+        let norms = match network.architecture.normalisation {
+            Normalisation::Batch => &network.batch_norms[..],
+            _ => &[],
+        };
+        let gains_and_shifts: usize = norms.iter().map(|norm| 2 * norm.gain.len()).sum();
         let learned = usize::from(self.parameters().learned_scale);
-        self.extras = Memory::take(&mut tensors, "extra", extras - 1 + learned)?;
+        self.extras = Memory::take(&mut tensors, "extra", gains_and_shifts + learned)?;
         self.network = network;
         self.steps = steps;
         Ok(())

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use crate::learner::{Learner, Parameters};
 use crate::network::Network;
 use crate::parameters::{ParameterError, list_of, nth};
-use crate::pass::normal_noise;
 use crate::purposes;
 use crate::trainer::{Diverged, Moment, Trainer};
 
@@ -170,10 +169,7 @@ impl<'a> Course<'a> {
     pub fn new(spec: CourseSpec<'_, 'a>) -> Result<Self, ParameterError> {
         spec.check()?;
         let CourseSpec { parameters, inputs, classes, seed, trial, .. } = spec;
-        let architecture = parameters.architecture(inputs, classes);
-        let spread = parameters.spread as f32;
-        let network = Network::random(&architecture, parameters.weights(), spread, seed, trial)
-            .map_err(|error| ParameterError::invalid(error.to_string()))?;
+        let network = parameters.initial_network(inputs, classes, seed, trial)?;
         Self::following(spec, Trainer::new(parameters, network)?, Before::default())
     }
 
@@ -311,8 +307,8 @@ impl<'a> Course<'a> {
 
         let moment = self.moment(epoch);
         let stream = Stream::new(self.seed, purposes::NOISE, self.trial, self.trainer.steps as u32);
-        let noise = &mut normal_noise(stream);
-        let loss = self.trainer.step(&self.images, &self.labels, &moment, noise)?;
+        let mut noise = self.parameters.noise(stream);
+        let loss = self.trainer.step(&self.images, &self.labels, &moment, &mut noise)?;
         self.epoch_loss.0 += loss;
         self.epoch_loss.1 += chosen.len() as u64;
 

@@ -174,6 +174,37 @@ multiversioned! {
         }
     }
 
+    /// noise ← m + noise √v: normal weights with mean m and variance v.
+    pub fn gaussian_weights(mean: &[f32], variance: &[f32], noise: &mut [f32]) {
+        for ((x, &m), &v) in noise.iter_mut().zip(mean).zip(variance) {
+            *x = m + *x * v.sqrt();
+        }
+    }
+
+    /// x ← (x − mean)/deviation.
+    pub fn standardise(mean: f32, deviation: f32, x: &mut [f32]) {
+        let scale = 1.0 / deviation;
+        for x in x {
+            *x = (*x - mean) * scale;
+        }
+    }
+
+    /// gate ← 1 where |z| > 1, else 0; NaN propagates.
+    pub fn gates(z: &[f32], gate: &mut [f32]) {
+        for (&z, gate) in z.iter().zip(gate) {
+            *gate = if z.abs() > 1.0 { 1.0 } else { z * 0.0 };
+        }
+    }
+
+    /// g ← g sign z where 1/2 < |z| < 3/2, else 0: the replaced gradient of the gate.
+    pub fn mask_gate(z: &[f32], g: &mut [f32]) {
+        for (g, &z) in g.iter_mut().zip(z) {
+            let size = z.abs();
+            let slope = if size > 0.5 && size < 1.5 { 1.0_f32.copysign(z) } else { 0.0 };
+            *g *= slope;
+        }
+    }
+
     /// g ← 0 where |z| > 1, the straight-through gradient of sign z.
     pub fn mask_sign(z: &[f32], g: &mut [f32]) {
         for (g, &z) in g.iter_mut().zip(z) {

@@ -1,11 +1,14 @@
 //! The learners, their parameters and defaults.
 
+use remanent_math::philox::Stream;
 use serde::{Deserialize, Serialize};
 
 use crate::architecture::{Activation, Architecture, Normalisation};
 use crate::fading::Fading;
-use crate::network::Weights;
+use crate::network::{Network, Weights};
 use crate::parameters::{ParameterError, list_of, within};
+use crate::pass::{OwnedNoise, normal_noise, uniform_noise};
+use crate::rivals::{self, Rival};
 use crate::schedule::{BetaSchedule, RateSchedule};
 
 /// The learning algorithms.
@@ -22,6 +25,17 @@ pub enum Learner {
     Ste,
     /// All tasks at once, with the network of `vcl` and no anchor.
     Joint,
+    /// Binary weights with a natural-gradient step on relaxed samples: Meng et al. 2020.
+    BayesBinn,
+    /// Binary metaplasticity from uncertainty, a bounded memory window: Cottart et al. 2026.
+    Bimu,
+    /// Synaptic intelligence, in a network of real weights: Zenke et al. 2017.
+    Si,
+    /// Metaplasticity from synaptic uncertainty, in a network of Gaussian weights: Bonnet et al.
+    /// 2025.
+    Mesu,
+    /// A network of real weights without protection against forgetting.
+    Sgd,
 }
 
 /// The reference points of the regulariser.
@@ -147,6 +161,7 @@ pub struct Parameters {
     #[serde(default, skip_serializing_if = "is_false")]
     pub reset_fields: bool,
     /// The anchor of `vcl` follows the posterior with this window, in examples, and needs no switches.
+    /// The memory of `bimu` and `mesu`, in examples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<usize>,
     /// Of `ewc`.
@@ -155,6 +170,12 @@ pub struct Parameters {
     pub form: Form,
     /// m of `metaplasticity`: one value for each task, or one for all.
     pub meta: Vec<f64>,
+    /// Mean and deviation by which pixels are standardised. None is not part of the key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standardise: Option<[f64; 2]>,
+    /// Of the learners of other authors. What a learner does not use is not part of the key.
+    #[serde(flatten)]
+    pub rival: Rival,
 }
 
 fn is_false(value: &bool) -> bool {
@@ -188,6 +209,8 @@ impl Parameters {
             fisher: Fisher::Variance,
             form: Form::Printed,
             meta: vec![0.43],
+            standardise: None,
+            rival: Rival::default(),
         };
         match learner {
             Learner::Vcl => Self { anchor: Anchor::Step, ..published },
@@ -195,6 +218,9 @@ impl Parameters {
             // The best of seven rates from 0.01 to 30 on validation images of permuted MNIST.
             Learner::Metaplasticity => Self { optimizer: Optimizer::Sgd, lr: 3.0, ..published },
             Learner::Ste | Learner::Joint => published,
+            Learner::BayesBinn | Learner::Bimu | Learner::Si | Learner::Mesu | Learner::Sgd => {
+                rivals::defaults(learner, published)
+            }
         }
     }
 
@@ -211,8 +237,51 @@ impl Parameters {
     pub fn weights(&self) -> Weights {
         match self.learner {
             Learner::Vcl | Learner::Ewc | Learner::Joint => Weights::Field,
+            Learner::BayesBinn | Learner::Bimu => Weights::Field,
             Learner::Metaplasticity | Learner::Ste => Weights::Sign,
+            Learner::Si | Learner::Sgd => Weights::Float,
+            Learner::Mesu => Weights::Gaussian,
         }
+    }
+
+    /// Whether a step samples weights, instead of preactivations.
+    pub fn samples_weights(&self) -> bool {
+        matches!(self.learner, Learner::BayesBinn | Learner::Bimu | Learner::Mesu)
+    }
+
+    /// The random numbers of training steps: of weights, or of preactivations.
+    pub(crate) fn noise(&self, stream: Stream) -> OwnedNoise {
+        match self.learner {
+            Learner::BayesBinn | Learner::Bimu => Box::new(uniform_noise(stream)),
+            _ => Box::new(normal_noise(stream)),
+        }
+    }
+
+    /// The network before learning.
+    pub(crate) fn initial_network(
+        &self,
+        inputs: usize,
+        classes: usize,
+        seed: u64,
+        trial: u32,
+    ) -> Result<Network, ParameterError> {
+        let architecture = self.architecture(inputs, classes);
+        let spread = self.spread as f32;
+        let mut network = Network::random(&architecture, self.weights(), spread, seed, trial)
+            .map_err(|error| ParameterError::invalid(error.to_string()))?;
+        if self.learner == Learner::BayesBinn {
+            // Two values of equal size: its authors begin with certain weights.
+            network.update_theta(|_, theta| {
+                theta.iter_mut().for_each(|t| *t = spread.copysign(*t));
+            });
+        }
+        if let Some(sigma) = self.rival.sigma {
+            let square = (sigma * sigma) as f32;
+            for layer in &mut network.layers {
+                layer.variance.iter_mut().for_each(|v| *v *= square);
+            }
+        }
+        Ok(network)
     }
 
     /// Whether the learner acts at the end of a task.
@@ -220,7 +289,9 @@ impl Parameters {
         match self.learner {
             Learner::Vcl => self.anchor.tasks() && self.window.is_none(),
             Learner::Ewc => self.anchor.tasks(),
+            Learner::BayesBinn | Learner::Si => true,
             Learner::Metaplasticity | Learner::Ste | Learner::Joint => false,
+            Learner::Bimu | Learner::Mesu | Learner::Sgd => false,
         }
     }
 
@@ -228,7 +299,9 @@ impl Parameters {
     /// single image is dropped with batch normalisation, which needs at least two.
     pub fn batches(&self, examples: usize) -> usize {
         match self.normalisation {
-            Normalisation::Batch if examples % self.batch == 1 => (examples / self.batch).max(1),
+            normalisation if normalisation.is_batch() && examples % self.batch == 1 => {
+                (examples / self.batch).max(1)
+            }
             _ => examples.div_ceil(self.batch),
         }
     }
@@ -241,7 +314,7 @@ impl Parameters {
     /// Checks every parameter for a stream of this many tasks and epochs.
     pub fn check(&self, tasks: usize, epochs: usize) -> Result<(), ParameterError> {
         self.check_step()?;
-        if self.weights() == Weights::Field {
+        if self.weights() == Weights::Field && !self.samples_weights() {
             self.beta.check(tasks, epochs)?;
         }
         if self.learner == Learner::Metaplasticity {
@@ -262,6 +335,11 @@ impl Parameters {
         factor("gamma_step", self.gamma_step)?;
         factor("gamma_task", self.gamma_task)?;
         self.fading.check()?;
+        self.rival.check()?;
+        if let Some([mean, deviation]) = self.standardise {
+            within("mean of standardise", mean, mean.is_finite(), "finite")?;
+            positive("deviation of standardise", deviation)?;
+        }
         if let Some(window) = self.window {
             let ok = (1..=1_000_000_000_000).contains(&window);
             within("window", window as f64, ok, "from 1 to 10^12 examples")?;
@@ -281,7 +359,7 @@ impl Parameters {
     }
 
     fn check_combinations(&self) -> Result<(), ParameterError> {
-        if self.normalisation == Normalisation::Batch && self.batch == 1 {
+        if self.normalisation.is_batch() && self.batch == 1 {
             let text = "batch normalisation needs a batch of at least 2; choose layer or none";
             return Err(ParameterError::invalid(text));
         }
@@ -295,7 +373,7 @@ impl Parameters {
                     "the empirical Fisher information is that of a task; choose the anchor task";
                 return Err(ParameterError::invalid(text));
             }
-            if self.normalisation == Normalisation::Batch {
+            if self.normalisation.is_batch() {
                 let text = "with batch normalisation there is no gradient of a single example, of \
                             which the empirical Fisher information is made; choose layer or none";
                 return Err(ParameterError::invalid(text));

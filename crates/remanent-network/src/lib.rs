@@ -4,7 +4,8 @@
 //! q(w) ∝ e^{βθw} over a binary weight, or as the weight sign θ.
 //!
 //! 1. Choose a learner and its parameters: [`learner::Parameters`] (variational continual learning,
-//!    elastic weight consolidation, metaplasticity, straight-through, joint training).
+//!    elastic weight consolidation, metaplasticity, straight-through, joint training; for comparison
+//!    the learners of other authors in [`rivals`]).
 //! 2. Train on a stream of tasks with a [`course::Course`], step by step; save and restore it at any
 //!    step. If the tasks come one at a time, use [`lifelong::Lifelong`].
 //! 3. Predict with one of four [`predictor`]s and score with [`metrics`].
@@ -64,6 +65,7 @@ mod fisher;
 mod kernels;
 mod normalisation;
 mod purposes;
+mod sampling;
 mod softmax;
 
 pub mod architecture;
@@ -79,6 +81,7 @@ pub mod parameters;
 pub mod pass;
 pub mod predictor;
 pub mod product;
+pub mod rivals;
 pub mod schedule;
 pub mod tensors;
 pub mod trainer;

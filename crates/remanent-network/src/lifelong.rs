@@ -80,8 +80,7 @@ impl Lifelong {
         seed: u64,
     ) -> Result<Self, ParameterError> {
         if parameters.learner == Learner::Joint {
-            let text =
-                "learner joint needs all tasks at once; choose vcl, ewc, metaplasticity or ste";
+            let text = "learner joint needs all tasks at once; choose another, e.g. vcl, ewc or metaplasticity";
             return Err(ParameterError::invalid(text));
         }
         if !matches!(&parameters.beta, BetaSchedule::Tasks(values) if values.len() == 1) {
@@ -91,10 +90,7 @@ impl Lifelong {
             )));
         }
         parameters.check(1, 1)?;
-        let architecture = parameters.architecture(inputs, classes);
-        let spread = parameters.spread as f32;
-        let network = Network::random(&architecture, parameters.weights(), spread, seed, 0)
-            .map_err(|error| ParameterError::invalid(error.to_string()))?;
+        let network = parameters.initial_network(inputs, classes, seed, 0)?;
         let mut trainer = Trainer::new(parameters, network)?;
         trainer.set_beta(parameters.beta.at(0, 0, 1) as f32);
         Ok(Self { trainer, classes, seed, before: Before::default() })
@@ -206,6 +202,10 @@ mod tests {
             Parameters { anchor: Anchor::Task, learned_scale: true, ..small(Learner::Vcl) },
             Parameters { fisher: Fisher::Empirical, ..small(Learner::Ewc) },
             small(Learner::Metaplasticity),
+            Parameters { batch: 64, ..small(Learner::BayesBinn) },
+            Parameters { batch: 64, ..small(Learner::Bimu) },
+            Parameters { batch: 64, ..small(Learner::Si) },
+            Parameters { batch: 64, ..small(Learner::Mesu) },
         ]
     }
 

@@ -18,6 +18,9 @@ struct About {
     weights: Weights,
     beta: f32,
     log_scale: f32,
+    /// Mean and deviation by which pixels are standardised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    standardise: Option<[f32; 2]>,
     /// How the network was trained.
     story: Value,
 }
@@ -25,7 +28,11 @@ struct About {
 /// Adds the arrays of a network.
 pub fn put_network<'a>(network: &'a Network, arrays: &mut Arrays<'a>) {
     for (l, layer) in network.layers.iter().enumerate() {
-        arrays.insert(format!("theta.{l}"), &[layer.inputs, layer.outputs], &layer.theta);
+        let shape = [layer.inputs, layer.outputs];
+        arrays.insert(format!("theta.{l}"), &shape, &layer.theta);
+        if network.weights == Weights::Gaussian {
+            arrays.insert(format!("weight_variance.{l}"), &shape, &layer.variance);
+        }
     }
     for (l, norm) in network.batch_norms.iter().enumerate() {
         for (name, values) in norm.arrays() {
@@ -44,6 +51,11 @@ pub(crate) fn take_network(
     let thetas = shapes.map(|(l, (i, o))| tensors.need(&format!("theta.{l}"), i * o));
     let mut network = Network::new(architecture, weights, thetas.collect::<Result<_, _>>()?)
         .map_err(|error| TensorError::Content(error.to_string()))?;
+    if weights == Weights::Gaussian {
+        for (l, layer) in network.layers.iter_mut().enumerate() {
+            layer.variance = tensors.need(&format!("weight_variance.{l}"), layer.theta.len())?;
+        }
+    }
     for (l, norm) in network.batch_norms.iter_mut().enumerate() {
         let neurons = norm.gain.len();
         let mut need = |name: &str| tensors.need(&format!("{name}.{l}"), neurons);
@@ -77,6 +89,7 @@ fn content<'a>(network: &'a Network, provenance: &Value) -> (Arrays<'a>, Value) 
         weights: network.weights,
         beta: network.beta,
         log_scale: network.log_scale,
+        standardise: network.standardise,
         story: provenance.clone(),
     });
     (arrays, about)
@@ -90,6 +103,7 @@ pub fn decode(bytes: &[u8]) -> Result<(Network, Value), TensorError> {
     about.architecture.check().map_err(|e| content(e.to_string()))?;
     let mut network = take_network(&about.architecture, about.weights, &mut tensors)?;
     network.log_scale = about.log_scale;
+    network.standardise = about.standardise;
     network.set_beta(about.beta);
     Ok((network, about.story))
 }

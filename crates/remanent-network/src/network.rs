@@ -2,7 +2,9 @@
 //!
 //! Every weight has one latent number θ. In a *field* network it is the field of the distribution
 //! q(w) ∝ e^{βθw} of a binary weight, with mean tanh βθ; in a *sign* network the binary weight is
-//! sign θ.
+//! sign θ. Networks for comparison have real weights: in a *float* network the weight is θ, in a
+//! *Gaussian* network its distribution is N(θ, σ²) with a σ of its own. Their preactivations have
+//! no factor N^{-1/2}.
 
 use remanent_math::philox::Stream;
 use serde::{Deserialize, Serialize};
@@ -21,6 +23,29 @@ pub enum Weights {
     Field,
     /// The binary weight is the sign of θ.
     Sign,
+    /// The weight is θ.
+    Float,
+    /// The weight is normal with mean θ and a variance of its own.
+    Gaussian,
+}
+
+impl Weights {
+    /// Whether weights have a variance.
+    pub fn spread(self) -> bool {
+        matches!(self, Self::Field | Self::Gaussian)
+    }
+
+    /// Whether weights are ±1.
+    pub fn are_binary(self) -> bool {
+        matches!(self, Self::Field | Self::Sign)
+    }
+
+    /// Factors of the mean and the variance of a preactivation with N inputs: N^{-1/2} and N^{-1}
+    /// for binary weights, else 1.
+    pub(crate) fn factors(self, inputs: usize) -> (f32, f32) {
+        let n = inputs as f32;
+        if self.are_binary() { (n.sqrt().recip(), n.recip()) } else { (1.0, 1.0) }
+    }
 }
 
 /// One layer: weights from N_l neurons upstream, i, to N_{l+1} downstream, j, stored as i × j.
@@ -42,10 +67,13 @@ pub struct Network {
     pub(crate) layers: Vec<Layer>,
     pub(crate) batch_norms: Vec<BatchNorm>,
     pub(crate) log_scale: f32,
+    /// Mean and deviation by which pixels are standardised.
+    pub(crate) standardise: Option<[f32; 2]>,
 }
 
 impl Network {
-    /// A network with θ ~ N(0, `spread`²), drawn from the seed.
+    /// A network with θ ~ N(0, `spread`²), drawn from the seed. Real weights are divided by √N; those
+    /// of a Gaussian network have the deviation N^{-1/2}.
     ///
     /// # Errors
     ///
@@ -61,7 +89,8 @@ impl Network {
         let thetas = architecture.shapes().enumerate().map(|(l, (inputs, outputs))| {
             let mut theta = vec![0.0; inputs * outputs];
             Stream::new(seed, purposes::INITIAL, trial, l as u32).fill_normals(0, &mut theta);
-            kernels::scale(spread, &mut theta);
+            let root = if weights.are_binary() { 1.0 } else { (inputs as f32).sqrt().recip() };
+            kernels::scale(spread * root, &mut theta);
             theta
         });
         Self::new(architecture, weights, thetas.collect())
@@ -90,13 +119,18 @@ impl Network {
         }
         let layers = architecture.shapes().zip(thetas).map(|((inputs, outputs), theta)| {
             let mean = vec![0.0; theta.len()];
-            let variance =
-                if weights == Weights::Field { vec![0.0; theta.len()] } else { Vec::new() };
+            let variance = match weights {
+                Weights::Field => vec![0.0; theta.len()],
+                Weights::Gaussian => vec![(inputs as f32).recip(); theta.len()],
+                Weights::Sign | Weights::Float => Vec::new(),
+            };
             Layer { inputs, outputs, theta, mean, variance }
         });
         let batch_norms = match architecture.normalisation {
-            Normalisation::Batch => architecture.shapes().map(|s| BatchNorm::new(s.1)).collect(),
-            Normalisation::None | Normalisation::Layer => Vec::new(),
+            Normalisation::Batch | Normalisation::BatchPlain => {
+                architecture.shapes().map(|s| BatchNorm::new(s.1)).collect()
+            }
+            Normalisation::None | Normalisation::Layer | Normalisation::LayerAll => Vec::new(),
         };
         let mut network = Self {
             architecture: architecture.clone(),
@@ -105,6 +139,7 @@ impl Network {
             layers: layers.collect(),
             batch_norms,
             log_scale: 0.0,
+            standardise: None,
         };
         network.set_beta(1.0);
         Ok(network)
@@ -150,6 +185,16 @@ impl Network {
         self.log_scale = log_scale;
     }
 
+    /// Mean and deviation by which pixels are standardised before the first layer.
+    pub fn standardise(&self) -> Option<[f32; 2]> {
+        self.standardise
+    }
+
+    /// Sets the standardisation of pixels.
+    pub fn set_standardise(&mut self, standardise: Option<[f32; 2]>) {
+        self.standardise = standardise;
+    }
+
     /// Changes θ, layer by layer, and recomputes the moments of all weights.
     pub fn update_theta(&mut self, mut change: impl FnMut(usize, &mut [f32])) {
         for (l, layer) in self.layers.iter_mut().enumerate() {
@@ -158,18 +203,28 @@ impl Network {
         }
     }
 
-    /// The binary network of the most probable weights.
+    /// The network of the most probable weights: binary, unless weights are real.
     pub fn hard(&self) -> Self {
-        self.binary(|layer, weights| match self.weights {
+        self.fixed(|layer, weights| match self.weights {
             Weights::Field => kernels::signs(&layer.theta, weights),
-            Weights::Sign => weights.copy_from_slice(&layer.mean),
+            Weights::Sign | Weights::Float | Weights::Gaussian => {
+                weights.copy_from_slice(&layer.mean);
+            }
         })
     }
 
-    /// A binary network with weights drawn from their distribution.
+    /// A network with weights drawn from their distribution: binary, unless weights are real.
     pub fn sampled(&self, stream: &Stream) -> Self {
+        if self.weights == Weights::Gaussian {
+            let mut group = 0;
+            return self.fixed(|layer, weights| {
+                stream.fill_normals(group, weights);
+                group += Stream::groups(weights.len());
+                kernels::gaussian_weights(&layer.mean, &layer.variance, weights);
+            });
+        }
         let mut first = 0;
-        self.binary(|layer, weights| {
+        self.fixed(|layer, weights| {
             for (four, weights) in weights.chunks_mut(4).enumerate() {
                 let words = stream.bits(first + four as u32);
                 let means = &layer.mean[4 * four..];
@@ -184,15 +239,16 @@ impl Network {
         })
     }
 
-    /// A sign network without θ, for prediction only.
-    fn binary(&self, mut fill: impl FnMut(&Layer, &mut [f32])) -> Self {
+    /// A network of fixed weights without θ, for prediction only.
+    pub(crate) fn fixed(&self, mut fill: impl FnMut(&Layer, &mut [f32])) -> Self {
         let layers = self.layers.iter().map(|layer| {
             let mut mean = vec![0.0; layer.mean.len()];
             fill(layer, &mut mean);
             Layer { mean, theta: Vec::new(), variance: Vec::new(), ..*layer }
         });
         let layers = layers.collect();
-        Self { weights: Weights::Sign, layers, ..self.without_layers() }
+        let weights = if self.weights.are_binary() { Weights::Sign } else { Weights::Float };
+        Self { weights, layers, ..self.without_layers() }
     }
 
     fn without_layers(&self) -> Self {
@@ -212,12 +268,12 @@ impl Network {
         }
     }
 
-    /// ⟨σ²⟩ of each layer, the synaptic uncertainty of the paper; zero in a sign network.
+    /// ⟨σ²⟩ of each layer, the synaptic uncertainty of the paper; zero in a sign or float network.
     pub fn uncertainty(&self) -> Vec<f64> {
         let mean = |x: &[f32]| x.iter().map(|&x| f64::from(x)).sum::<f64>() / x.len() as f64;
         let of = |layer: &Layer| match self.weights {
-            Weights::Field => mean(&layer.variance),
-            Weights::Sign => 0.0,
+            Weights::Field | Weights::Gaussian => mean(&layer.variance),
+            Weights::Sign | Weights::Float => 0.0,
         };
         self.layers.iter().map(of).collect()
     }
@@ -239,12 +295,12 @@ impl Layer {
         &self.theta
     }
 
-    /// Mean of the weights: tanh βθ, or sign θ.
+    /// Mean of the weights: tanh βθ, sign θ, or θ.
     pub fn mean(&self) -> &[f32] {
         &self.mean
     }
 
-    /// Variance of the weights; empty in a sign network.
+    /// Variance of the weights; empty in a sign or float network.
     pub fn variance(&self) -> &[f32] {
         &self.variance
     }
@@ -255,6 +311,7 @@ impl Layer {
                 kernels::moments(beta, &self.theta, &mut self.mean, &mut self.variance);
             }
             Weights::Sign => kernels::signs(&self.theta, &mut self.mean),
+            Weights::Float | Weights::Gaussian => self.mean.copy_from_slice(&self.theta),
         }
     }
 }

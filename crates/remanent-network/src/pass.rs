@@ -5,7 +5,8 @@
 //! z = m + ε v with m = N^{-1/2} Σ_i μ_ij h_i and v² = N^{-1} Σ_i σ²_ij h_i²
 //! (Eq. (eq6) of arXiv:2212.02846, where the sums are over the wrong index).
 //! The noise ε is drawn for each neuron and sample, in every layer. In a sign
-//! network v = 0 and there is no noise.
+//! network v = 0 and there is no noise. In float and Gaussian networks the factors N^{-1/2} and
+//! N^{-1} are 1.
 //!
 //! Arrays are neuron by neuron, the B samples of a neuron side by side.
 
@@ -13,7 +14,7 @@ use remanent_math::philox::Stream;
 
 use crate::architecture::{Activation, Normalisation};
 use crate::kernels;
-use crate::network::{Network, Weights};
+use crate::network::Network;
 use crate::normalisation::{BatchNorm, layer_backward, layer_forward};
 use crate::product::{Matrix, multiply};
 use crate::softmax::Softmax;
@@ -21,11 +22,23 @@ use crate::softmax::Softmax;
 /// Writes the noise ε of layer l, one number for each neuron and sample.
 pub type Noise<'a> = &'a mut dyn FnMut(usize, &mut [f32]);
 
+/// A [`Noise`] that is owned.
+pub type OwnedNoise = Box<dyn FnMut(usize, &mut [f32])>;
+
 /// Standard normal noise from a stream, layer after layer and pass after pass.
 pub fn normal_noise(stream: Stream) -> impl FnMut(usize, &mut [f32]) {
     let mut group = 0;
     move |_, out| {
         stream.fill_normals(group, out);
+        group += Stream::groups(out.len());
+    }
+}
+
+/// Uniform noise between 0 and 1 from a stream, layer after layer and sample after sample.
+pub fn uniform_noise(stream: Stream) -> impl FnMut(usize, &mut [f32]) {
+    let mut group = 0;
+    move |_, out| {
+        stream.fill_uniforms(group, out);
         group += Stream::groups(out.len());
     }
 }
@@ -43,7 +56,7 @@ struct Trace {
     normal: Vec<f32>,
     /// One over the standard deviations by which they were normalised.
     inverse: Vec<f32>,
-    /// Input of the sign activation.
+    /// Input of the sign and gate activations.
     before_sign: Vec<f32>,
     /// K = ∂L/∂z.
     k: Vec<f32>,
@@ -82,7 +95,10 @@ impl Pass {
         self.batch = images.len() / inputs;
         self.images.resize(images.len(), 0.0);
         transpose(images, self.batch, inputs, &mut self.images);
-        if network.weights == Weights::Field {
+        if let Some([mean, deviation]) = network.standardise {
+            kernels::standardise(mean, deviation, &mut self.images);
+        }
+        if network.weights.spread() {
             self.image_squares.resize(images.len(), 0.0);
             kernels::square(&self.images, &mut self.image_squares);
         }
@@ -100,7 +116,7 @@ impl Pass {
         for l in 0..network.layers.len() {
             self.preactivate(network, l);
             self.perturb(network, l, noise);
-            if network.architecture.normalisation == Normalisation::Batch {
+            if network.architecture.normalisation.is_batch() {
                 self.normalise_batch(&mut network.batch_norms[l], l);
             }
             self.activate(network, l);
@@ -154,20 +170,20 @@ impl Pass {
         };
         let trace = &mut rest[0];
         let weights = |w| Matrix::new(w, layer.inputs, layer.outputs).transposed();
-        let n = layer.inputs as f32;
+        let (root, share) = network.weights.factors(layer.inputs);
         trace.h.resize(layer.outputs * batch, 0.0);
         let h = Matrix::new(h, layer.inputs, batch);
-        multiply(&mut trace.h, n.sqrt().recip(), weights(&layer.mean), h);
-        if network.weights == Weights::Field {
+        multiply(&mut trace.h, root, weights(&layer.mean), h);
+        if network.weights.spread() {
             self.variance.resize(layer.outputs * batch, 0.0);
             let squares = Matrix::new(squares, layer.inputs, batch);
-            multiply(&mut self.variance, n.recip(), weights(&layer.variance), squares);
+            multiply(&mut self.variance, share, weights(&layer.variance), squares);
         }
     }
 
     /// From mean and variance to a sample of the preactivations.
     fn perturb(&mut self, network: &Network, l: usize, noise: Noise<'_>) {
-        if network.weights == Weights::Field {
+        if network.weights.spread() {
             let trace = &mut self.traces[l];
             trace.ratio.resize(trace.h.len(), 0.0);
             noise(l, &mut trace.ratio);
@@ -184,14 +200,14 @@ impl Pass {
 
     /// Normalisation over the layer, and activation.
     fn activate(&mut self, network: &Network, l: usize) {
-        if l + 1 == network.layers.len() {
-            return;
-        }
         let trace = &mut self.traces[l];
-        if network.architecture.normalisation == Normalisation::Layer {
+        if network.architecture.normalisation.is_layer(l, network.layers.len()) {
             trace.inverse.resize(self.batch, 0.0);
             layer_forward(&mut trace.h, &mut trace.inverse);
             trace.normal.clone_from(&trace.h);
+        }
+        if l + 1 == network.layers.len() {
+            return;
         }
         match network.architecture.activation {
             Activation::Relu => kernels::rectify(&mut trace.h),
@@ -199,8 +215,12 @@ impl Pass {
                 trace.before_sign.clone_from(&trace.h);
                 kernels::signs(&trace.before_sign, &mut trace.h);
             }
+            Activation::Gate => {
+                trace.before_sign.clone_from(&trace.h);
+                kernels::gates(&trace.before_sign, &mut trace.h);
+            }
         }
-        if network.weights == Weights::Field {
+        if network.weights.spread() {
             trace.squares.resize(trace.h.len(), 0.0);
             kernels::square(&trace.h, &mut trace.squares);
         }
@@ -247,13 +267,16 @@ impl Pass {
             match network.architecture.activation {
                 Activation::Relu => kernels::mask_rectified(&trace.h, &mut trace.k),
                 Activation::Sign => kernels::mask_sign(&trace.before_sign, &mut trace.k),
+                Activation::Gate => kernels::mask_gate(&trace.before_sign, &mut trace.k),
             }
         }
         match network.architecture.normalisation {
             Normalisation::None => (),
             Normalisation::Layer if last => (),
-            Normalisation::Layer => layer_backward(&trace.normal, &trace.inverse, &mut trace.k),
-            Normalisation::Batch => {
+            Normalisation::Layer | Normalisation::LayerAll => {
+                layer_backward(&trace.normal, &trace.inverse, &mut trace.k);
+            }
+            Normalisation::Batch | Normalisation::BatchPlain => {
                 let neurons = network.layers[l].outputs;
                 self.by_gain_and_shift.resize_with(network.layers.len(), Default::default);
                 let (by_gain, by_shift) = &mut self.by_gain_and_shift[l];
@@ -263,7 +286,7 @@ impl Pass {
                 norm.backward(&trace.normal, &trace.inverse, &mut trace.k, by_gain, by_shift);
             }
         }
-        if network.weights == Weights::Field {
+        if network.weights.spread() {
             trace.k_ratio.resize(trace.k.len(), 0.0);
             kernels::product(&trace.k, &trace.ratio, &mut trace.k_ratio);
         }
@@ -277,15 +300,15 @@ impl Pass {
         let layer = &network.layers[l];
         let (before, rest) = self.traces.split_at_mut(l);
         let (below, trace) = (&mut before[l - 1], &rest[0]);
-        let n = layer.inputs as f32;
+        let (root, share) = network.weights.factors(layer.inputs);
         below.k.resize(layer.inputs * self.batch, 0.0);
         let weights = |w| Matrix::new(w, layer.inputs, layer.outputs);
         let k = Matrix::new(&trace.k, layer.outputs, self.batch);
-        multiply(&mut below.k, n.sqrt().recip(), weights(&layer.mean), k);
-        if network.weights == Weights::Field {
+        multiply(&mut below.k, root, weights(&layer.mean), k);
+        if network.weights.spread() {
             self.variance.resize(layer.inputs * self.batch, 0.0);
             let k_ratio = Matrix::new(&trace.k_ratio, layer.outputs, self.batch);
-            multiply(&mut self.variance, n.recip(), weights(&layer.variance), k_ratio);
+            multiply(&mut self.variance, share, weights(&layer.variance), k_ratio);
             kernels::join(&self.variance, &below.h, &mut below.k);
         }
     }
@@ -305,15 +328,15 @@ impl Pass {
             _ => (&self.traces[l - 1].h, &self.traces[l - 1].squares),
         };
         let trace = &self.traces[l];
-        let n = layer.inputs as f32;
+        let (root, share) = network.weights.factors(layer.inputs);
         let part = neurons.start * self.batch..neurons.end * self.batch;
         let upstream = |x| Matrix::new(x, neurons.len(), self.batch);
         let downstream = |k| Matrix::new(k, layer.outputs, self.batch).transposed();
         let k = downstream(&trace.k);
-        multiply(tile.by_mean, n.sqrt().recip(), upstream(&h[part.clone()]), k);
-        if network.weights == Weights::Field {
+        multiply(tile.by_mean, root, upstream(&h[part.clone()]), k);
+        if network.weights.spread() {
             let k_ratio = downstream(&trace.k_ratio);
-            multiply(tile.by_variance, n.recip(), upstream(&squares[part]), k_ratio);
+            multiply(tile.by_variance, share, upstream(&squares[part]), k_ratio);
         }
     }
 }

@@ -71,8 +71,8 @@ pub fn predict(
         |view: &View<'_>| Probabilities { classes, values: vec![0.0; view.len() * classes] };
     let mut out: Vec<Probabilities> = views.iter().map(empty).collect();
     match (predictor, network.weights) {
-        // A sign network is a single binary network.
-        (_, Weights::Sign) | (Predictor::Hard, _) => {
+        // A sign or float network is a single network.
+        (_, Weights::Sign | Weights::Float) | (Predictor::Hard, _) => {
             let hard = network.hard();
             add_all(&hard, views, 1, &stream, &mut out);
         }

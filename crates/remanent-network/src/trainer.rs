@@ -8,11 +8,14 @@ use remanent_data::dataset::View;
 use remanent_math::adam::{self, AdamStep};
 use thiserror::Error;
 
+use crate::architecture::Normalisation;
 use crate::kernels;
 use crate::learner::{FirstPrior, Fisher, Form, Learner, Optimizer, Parameters};
 use crate::network::{Layer, Network, Weights};
 use crate::parameters::ParameterError;
 use crate::pass::{GradientTile, Noise, Pass};
+use crate::rivals::si;
+use crate::sampling::Sampling;
 
 /// Largest part of a gradient held at a time.
 const TILE: usize = 1 << 16;
@@ -37,11 +40,11 @@ pub struct Memory {
     pub first: Vec<f32>,
     /// Second moment of Adam.
     pub second: Vec<f32>,
-    /// Gradient of the divergence from the previous step.
+    /// Gradient of the divergence from the previous step; of `si`, −∫ (∂L/∂θ) dθ over the task.
     pub kept: Vec<f32>,
-    /// The field at the end of the last task, or Σ F θ over the tasks learned.
+    /// θ at the end of the last task, or Σ F θ over the tasks learned.
     pub anchor: Vec<f32>,
-    /// Σ F over the tasks learned.
+    /// Σ F over the tasks learned; of `si`, the importance Ω.
     pub fisher: Vec<f32>,
 }
 
@@ -68,9 +71,10 @@ pub struct Trainer {
     /// For output scale, gains and shifts.
     pub(crate) extras: Memory,
     pub(crate) steps: u64,
-    pass: Pass,
+    pub(crate) pass: Pass,
     by_mean: Vec<f32>,
     by_variance: Vec<f32>,
+    pub(crate) sampling: Sampling,
 }
 
 impl Trainer {
@@ -89,6 +93,7 @@ impl Trainer {
             )));
         }
         network.log_scale = parameters.output_scale.ln() as f32;
+        network.standardise = parameters.standardise.map(|pair| pair.map(|x| x as f32));
         let memories = network.layers.iter().map(|layer| Memory::new(parameters, layer)).collect();
         Ok(Self {
             parameters: parameters.clone(),
@@ -99,6 +104,7 @@ impl Trainer {
             pass: Pass::default(),
             by_mean: Vec::new(),
             by_variance: Vec::new(),
+            sampling: Sampling::default(),
         })
     }
 
@@ -157,6 +163,9 @@ impl Trainer {
         if self.network.weights == Weights::Field && self.network.beta != moment.beta {
             self.network.set_beta(moment.beta);
         }
+        if self.parameters.samples_weights() {
+            return self.step_with_sampled_weights(images, labels, moment, noise);
+        }
         self.pass.load(&self.network, images);
         self.pass.forward(&mut self.network, noise);
         let loss = self.pass.loss(&self.network, labels);
@@ -174,7 +183,7 @@ impl Trainer {
     }
 
     /// The constants of Adam at this step.
-    fn adam_step(&self, factor: f64) -> AdamStep {
+    pub(crate) fn adam_step(&self, factor: f64) -> AdamStep {
         let [b1, b2, epsilon] = self.parameters.adam;
         let steps = self.steps as f64;
         AdamStep {
@@ -196,6 +205,7 @@ impl Trainer {
             parameters: &self.parameters,
             moment,
             adam,
+            batch: self.pass.batch() as f32,
             share: self.pass.batch() as f32
                 / self.parameters.window.unwrap_or(moment.examples) as f32,
         };
@@ -205,7 +215,7 @@ impl Trainer {
             let by_mean = &mut self.by_mean[..count];
             let by_variance = match self.network.weights {
                 Weights::Field => &mut self.by_variance[..count],
-                Weights::Sign => &mut [],
+                Weights::Sign | Weights::Float | Weights::Gaussian => &mut [],
             };
             let tile = GradientTile { by_mean, by_variance };
             self.pass.gradient(&self.network, l, neurons, tile);
@@ -220,22 +230,24 @@ impl Trainer {
                         rule.field(&mut network.layers[l], memory, at, gradient, by_variance);
                     }
                     Weights::Sign => rule.sign(&mut network.layers[l], memory, at, gradient),
+                    Weights::Float => rule.float(&mut network.layers[l], memory, at, gradient),
+                    Weights::Gaussian => unreachable!("Gaussian weights are sampled"),
                 }
             }
         }
     }
 
     /// Output scale, gains and shifts use Adam with every learner.
-    fn learn_extras(&mut self, step: &AdamStep) {
+    pub(crate) fn learn_extras(&mut self, step: &AdamStep) {
         let mut values: Vec<&mut f32> = Vec::new();
         let mut gradient = Vec::new();
         if self.parameters.learned_scale {
             values.push(&mut self.network.log_scale);
             gradient.push(self.pass.by_log_scale);
         }
-        for (norm, (by_gain, by_shift)) in
-            self.network.batch_norms.iter_mut().zip(&self.pass.by_gain_and_shift)
-        {
+        let learned = self.network.architecture.normalisation == Normalisation::Batch;
+        let norms = self.network.batch_norms.iter_mut().filter(|_| learned);
+        for (norm, (by_gain, by_shift)) in norms.zip(&self.pass.by_gain_and_shift) {
             values.extend(norm.gain.iter_mut().chain(&mut norm.shift));
             gradient.extend(by_gain.iter().chain(by_shift));
         }
@@ -255,6 +267,11 @@ impl Trainer {
         if learner == Learner::Ewc && fisher != Fisher::Variance {
             let informations = self.information(examples, seed, trial, task);
             self.set_elastic(informations);
+        } else if learner == Learner::Si {
+            let damping = self.parameters.rival.damping();
+            for (layer, memory) in self.network.layers.iter().zip(&mut self.memories) {
+                si::end_task(damping, &layer.theta, memory);
+            }
         } else {
             self.set_anchor();
         }
@@ -299,7 +316,7 @@ impl Trainer {
         }
     }
 
-    fn diverged(&self, loss: f64) -> Diverged {
+    pub(crate) fn diverged(&self, loss: f64) -> Diverged {
         let bad = |layer: &Layer| layer.theta.iter().any(|t| !t.is_finite());
         let what = match self.network.layers.iter().position(bad) {
             Some(layer) => format!("a weight of layer {} is not finite", layer + 1),
@@ -316,6 +333,12 @@ impl Memory {
         let keeps = matches!(parameters.learner, Learner::Vcl | Learner::Ewc);
         let begins = parameters.first_prior == FirstPrior::Uniform || parameters.window.is_some();
         let anchored = parameters.learner == Learner::Vcl && parameters.anchor.tasks() && begins;
+        if parameters.learner == Learner::Si {
+            let anchor = layer.theta.clone();
+            let (first, second) = (zeros(adam), zeros(adam));
+            return Self { first, second, kept: zeros(true), anchor, fisher: zeros(true) };
+        }
+        let anchored = anchored || parameters.learner == Learner::BayesBinn;
         Self {
             first: zeros(adam),
             second: zeros(adam),
@@ -348,6 +371,8 @@ struct Rule<'a> {
     /// B/M: the batch's share of an epoch. The anchor of the task counts once in an epoch. With a
     /// window of N examples, B/N.
     share: f32,
+    /// B.
+    batch: f32,
 }
 
 impl Rule<'_> {
@@ -420,6 +445,29 @@ impl Rule<'_> {
         }
         kernels::subtract(g, theta);
         kernels::signs(theta, &mut layer.mean[at]);
+    }
+
+    /// Float networks; `g` is the gradient by the weights. The loss is the mean over the batch.
+    fn float(
+        &self,
+        layer: &mut Layer,
+        memory: &mut Memory,
+        at: std::ops::Range<usize>,
+        g: &mut [f32],
+    ) {
+        let theta = &mut layer.theta[at.clone()];
+        kernels::scale(self.batch.recip(), g);
+        if self.parameters.learner == Learner::Si {
+            let by_loss = g.to_vec();
+            let (anchor, importance) = (&memory.anchor[at.clone()], &memory.fisher[at.clone()]);
+            si::add_pull(self.parameters.gamma_task as f32, theta, anchor, importance, g);
+            self.optimise(memory, at.clone(), g);
+            si::add_to_path(&by_loss, g, &mut memory.kept[at.clone()]);
+        } else {
+            self.optimise(memory, at.clone(), g);
+        }
+        kernels::subtract(g, theta);
+        layer.mean[at].copy_from_slice(theta);
     }
 
     /// Turns the gradient into a step, in place.

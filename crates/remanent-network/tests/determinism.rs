@@ -90,6 +90,19 @@ fn learners() -> Vec<(&'static str, Parameters)> {
         ("metaplasticity printed", of(Learner::Metaplasticity)),
         ("ste", of(Learner::Ste)),
         ("joint", of(Learner::Joint)),
+        ("bayesbinn", of(Learner::BayesBinn)),
+        (
+            "bayesbinn, learned scale, batch",
+            Parameters {
+                learned_scale: true,
+                normalisation: Normalisation::Batch,
+                ..of(Learner::BayesBinn)
+            },
+        ),
+        ("bimu, standardised", Parameters { standardise: Some([0.3, 0.4]), ..of(Learner::Bimu) }),
+        ("si", of(Learner::Si)),
+        ("mesu", of(Learner::Mesu)),
+        ("sgd", of(Learner::Sgd)),
     ]
 }
 

@@ -11,7 +11,8 @@
 //!
 //! Where a function has no derivative, the convention is stated as a function that has: a sign
 //! weight is a free number w, taken at w = sign θ, and a sign activation is the constant sign z_0
-//! plus the change of clip(z, −1, 1) from z_0, where z_0 is what it was in the pass at hand.
+//! plus the change of clip(z, −1, 1) from z_0, where z_0 is what it was in the pass at hand. A gate is
+//! likewise its value at z_0 plus the change of clip(|z|, 1/2, 3/2).
 
 use remanent_math::philox::Stream;
 use remanent_network::architecture::{Activation, Architecture, Normalisation};
@@ -167,6 +168,7 @@ impl Reference {
         let theta = network.layers().iter().map(|layer| match network.weights() {
             Weights::Field => wide(layer.theta()),
             Weights::Sign => layer.theta().iter().map(|&t| f64::from(t).signum()).collect(),
+            Weights::Float | Weights::Gaussian => wide(layer.theta()),
         });
         let norms = network.batch_norms();
         let mut reference = Self {
@@ -210,24 +212,26 @@ impl Reference {
                             mean += mu * h;
                             variance += (1.0 - mu * mu) * h * h;
                         }
-                        Weights::Sign => mean += theta * h,
+                        Weights::Sign | Weights::Float => mean += theta * h,
+                        Weights::Gaussian => unreachable!("not trained in this way"),
                     }
                 }
-                let n = n as f64;
+                let n = if self.weights == Weights::Float { 1.0 } else { n as f64 };
                 *z = mean / n.sqrt() + self.noise[l][at] * (variance / n).sqrt();
             }
             let last = l + 1 == self.architecture.layers();
             match self.architecture.normalisation {
-                Normalisation::Layer if !last => {
+                Normalisation::Layer if last => (),
+                Normalisation::Layer | Normalisation::LayerAll => {
                     (0..size).for_each(|b| standardise(&mut z, |at| at % size == b));
                 }
-                Normalisation::Batch => {
+                Normalisation::Batch | Normalisation::BatchPlain => {
                     (0..m).for_each(|j| standardise(&mut z, |at| at / size == j));
                     for (at, z) in z.iter_mut().enumerate() {
                         *z = self.gain[l][at / size] * *z + self.shift[l][at / size];
                     }
                 }
-                Normalisation::Layer | Normalisation::None => (),
+                Normalisation::None => (),
             }
             seen.push(z.clone());
             if !last {
@@ -238,6 +242,14 @@ impl Reference {
                         let clip = |z: f64| z.clamp(-1.0, 1.0);
                         for (z, &at) in z.iter_mut().zip(held) {
                             *z = at.signum() + clip(*z) - clip(at);
+                        }
+                    }
+                    Activation::Gate => {
+                        let held = self.held.get(l).unwrap_or(&seen[l]);
+                        let ramp = |z: f64| z.abs().clamp(0.5, 1.5);
+                        for (z, &at) in z.iter_mut().zip(held) {
+                            let open = if at.abs() > 1.0 { 1.0 } else { 0.0 };
+                            *z = open + ramp(*z) - ramp(at);
                         }
                     }
                 }
@@ -318,9 +330,12 @@ fn check(parameters: &Parameters, batch: &Batch, what: &str) -> f64 {
 
     batch.step(&mut trainer, BETA);
     let mut worst: f64 = 0.0;
+    // A network of real weights descends by the mean over the batch.
+    let images = if before.weights() == Weights::Float { batch.labels.len() } else { 1 };
     for (l, found) in descent(&before, trainer.network()).iter().enumerate() {
         let exact = reference.gradient(Part::Theta(l));
-        worst = worst.max(assert_same(found, &exact, 1e-5, &format!("{what}, layer {l}")));
+        let found: Vec<f64> = found.iter().map(|g| g * images as f64).collect();
+        worst = worst.max(assert_same(&found, &exact, 1e-5, &format!("{what}, layer {l}")));
     }
     // Output scale, then gain and shift of each layer.
     let mut parts = vec![Part::LogScale];
@@ -338,8 +353,13 @@ fn check(parameters: &Parameters, batch: &Batch, what: &str) -> f64 {
     worst
 }
 
-const NORMALISATIONS: [Normalisation; 3] =
-    [Normalisation::None, Normalisation::Layer, Normalisation::Batch];
+const NORMALISATIONS: [Normalisation; 5] = [
+    Normalisation::None,
+    Normalisation::Layer,
+    Normalisation::Batch,
+    Normalisation::LayerAll,
+    Normalisation::BatchPlain,
+];
 
 #[test]
 fn gradients_of_field_networks_are_derivatives_of_the_loss() {
@@ -361,6 +381,8 @@ fn straight_through_gradients_are_derivatives_of_what_they_stand_for() {
         for (learner, activation) in [
             (Learner::Ste, Activation::Relu),
             (Learner::Ste, Activation::Sign),
+            (Learner::Ste, Activation::Gate),
+            (Learner::Sgd, Activation::Relu),
             (Learner::Vcl, Activation::Sign),
         ] {
             let parameters = parameters(learner, activation, normalisation);

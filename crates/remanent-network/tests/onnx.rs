@@ -69,8 +69,13 @@ fn other_programs_compute_the_same() {
         return;
     };
     let directory = tempfile::tempdir().unwrap();
-    for activation in [Activation::Relu, Activation::Sign] {
-        for normalisation in [Normalisation::None, Normalisation::Layer, Normalisation::Batch] {
+    for activation in [Activation::Relu, Activation::Sign, Activation::Gate] {
+        for normalisation in [
+            Normalisation::None,
+            Normalisation::Layer,
+            Normalisation::Batch,
+            Normalisation::LayerAll,
+        ] {
             // Sums of an odd number of signs are not zero, and a neuron in doubt is rare.
             for widths in [&[50, 7][..], &[101, 33, 45, 10], &[784, 511, 511, 10]] {
                 let (kind, layers) =

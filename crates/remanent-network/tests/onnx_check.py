@@ -15,12 +15,12 @@ EPSILON = 1e-5
 TOLERANCE = 1e-4
 # Where the two largest logits are nearer than this, rounding may choose.
 GAP = 1e-3
-# A neuron of sign nearer to zero than this may be turned round by rounding.
+# A neuron of sign nearer to zero, or a gate nearer to its threshold, may be turned round by rounding.
 MARGIN = 1e-5
 
 
 def definition(arrays, images):
-    """Logits in double precision, and how near to zero sign neurons came for every image."""
+    """Logits in double precision, and how near sign neurons and gates came to where they change."""
     widths = arrays["widths"]
     activation, normalisation = str(arrays["activation"]), str(arrays["normalisation"])
     layers = len(widths) - 1
@@ -34,13 +34,17 @@ def definition(arrays, images):
         assert (normalisation == "batch") == (f"scale{layer}" in arrays)
         if normalisation == "batch":
             z = z * arrays[f"scale{layer}"] + arrays[f"shift{layer}"]
-        if layer == layers - 1:
-            return z * arrays["output_scale"], margin
-        if normalisation == "layer":
+        last = layer == layers - 1
+        if normalisation == "layer-all" or (normalisation == "layer" and not last):
             z = z - z.mean(1, keepdims=True)
             z = z / np.sqrt((z**2).mean(1, keepdims=True) + EPSILON)
+        if last:
+            return z * arrays["output_scale"], margin
         if activation == "relu":
             h = np.maximum(z, 0)
+        elif activation == "gate":
+            margin = np.minimum(margin, np.abs(np.abs(z) - 1).min(1))
+            h = np.where(np.abs(z) > 1, 1.0, 0.0)
         else:
             margin = np.minimum(margin, np.abs(z).min(1))
             h = np.where(z >= 0, 1.0, -1.0)

@@ -82,7 +82,7 @@ impl Cell for Trial<'_> {
         self.steps()
     }
 
-    /// The images, seven numbers a weight, and those of a batch.
+    /// The images, seven numbers a weight (nine if weights are sampled), and those of a batch.
     fn memory(&self) -> u64 {
         let parameters = &self.training.parameters;
         let inputs = self.material.inputs();
@@ -91,7 +91,8 @@ impl Cell for Trial<'_> {
         let neurons: u64 = architecture.widths.iter().map(|&width| width as u64).sum();
         let counts = (0..self.material.task_count()).map(|task| self.material.counts(task));
         let images = counts.map(|counts| (counts.train + counts.test) as u64).max();
-        28 * weights + 32 * parameters.batch as u64 * neurons + inputs * images.unwrap_or(0)
+        let each = if parameters.samples_weights() { 36 } else { 28 };
+        each * weights + 32 * parameters.batch as u64 * neurons + inputs * images.unwrap_or(0)
     }
 
     fn check_model(&self, path: &Path) -> Result<(), ModelFault> {

@@ -7,6 +7,7 @@ use remanent_network::learner::{Anchor, Fisher, Form, Learner, Optimizer, Parame
 use remanent_network::network::Weights;
 use remanent_network::parameters::{OutOfRange, ParameterError, within};
 use remanent_network::predictor::Predictor;
+use remanent_network::rivals::Rival;
 use serde_json::{Value, json};
 use thiserror::Error;
 use toml::Table;
@@ -214,6 +215,16 @@ fn parameters(options: &TrainingOptions) -> Result<Parameters, TrainingError> {
             ValueError::new("adam", &list.into(), expected)
         })?,
     };
+    let standardise = match given.standardise {
+        None => default.standardise,
+        Some(list) => Some(list.try_into().map_err(|list: Vec<f64>| {
+            let expected = "mean and standard deviation of the pixels, e.g. [0.1307, 0.3081]";
+            ValueError::new("standardise", &list.into(), expected)
+        })?),
+    };
+    // A preset may be taken with another learner, which does not have its parameters.
+    let own = default.rival;
+    let uses = |key: &str| users(key).contains(&learner);
     let form = given.form.unwrap_or(default.form);
     // The original modulates steps of Adam.
     let adam_by_form = learner == Learner::Metaplasticity && form == Form::Original;
@@ -241,11 +252,41 @@ fn parameters(options: &TrainingOptions) -> Result<Parameters, TrainingError> {
         first_prior: given.first_prior,
         fading: Fading { lambda: given.lambda, rho: given.rho },
         reset_fields: given.reset_fields,
-        window: given.window,
+        window: given.window.or(default.window),
         fisher: given.fisher.unwrap_or(default.fisher),
         form,
         meta: given.meta.unwrap_or(default.meta),
+        standardise,
+        rival: Rival {
+            samples: given.samples.filter(|_| uses("samples")).or(own.samples),
+            temperature: given.temperature.filter(|_| uses("temperature")).or(own.temperature),
+            likelihood: given.likelihood.filter(|_| uses("likelihood")).or(own.likelihood),
+            kl: given.kl.filter(|_| uses("kl")).or(own.kl),
+            max_rate: given.max_rate.filter(|_| uses("max_rate")).or(own.max_rate),
+            prior_strength: given
+                .prior_strength
+                .filter(|_| uses("prior_strength"))
+                .or(own.prior_strength),
+            damping: given.damping.filter(|_| uses("damping")).or(own.damping),
+            sigma: given.sigma.filter(|_| uses("sigma")).or(own.sigma),
+            lr_sigma: given.lr_sigma.filter(|_| uses("lr_sigma")).or(own.lr_sigma),
+            prior_sigma: given.prior_sigma.filter(|_| uses("prior_sigma")).or(own.prior_sigma),
+            clip: given.clip.filter(|_| uses("clip")).or(own.clip),
+        },
     })
+}
+
+/// The learners of other authors that use a key of theirs.
+fn users(key: &str) -> &'static [Learner] {
+    match key {
+        "samples" => &[Learner::BayesBinn, Learner::Bimu, Learner::Mesu],
+        "temperature" | "likelihood" => &[Learner::BayesBinn, Learner::Bimu],
+        "kl" | "max_rate" => &[Learner::Bimu],
+        "prior_strength" => &[Learner::BayesBinn],
+        "damping" => &[Learner::Si],
+        "sigma" | "lr_sigma" | "prior_sigma" | "clip" => &[Learner::Mesu],
+        _ => &[],
+    }
 }
 
 /// Why a key changes nothing, if that is so: what has no use for it, and what to do.
@@ -259,11 +300,33 @@ fn meaningless(key: &str, parameters: &Parameters) -> Option<(String, &'static s
         || parameters.learned_scale
         || parameters.normalisation == Normalisation::Batch;
     match key {
-        "beta_schedule" if parameters.weights() == Weights::Sign => {
+        "samples" | "temperature" | "likelihood" | "kl" | "max_rate" | "prior_strength"
+        | "damping" | "sigma" | "lr_sigma" | "prior_sigma" | "clip"
+            if !users(key).contains(learner) =>
+        {
+            of_learner(match key {
+                "samples" => "bayesbinn, bimu and mesu sample weights",
+                "temperature" | "likelihood" => "bayesbinn and bimu have it",
+                "kl" | "max_rate" => "only bimu has it",
+                "prior_strength" => "only bayesbinn has it",
+                "damping" => "only si has it",
+                _ => "only mesu has it",
+            })
+        }
+        "optimizer" if parameters.samples_weights() => of_learner("it has a step of its own"),
+        "gamma" if *learner == Learner::Si => None,
+        "window" if matches!(learner, Learner::Bimu | Learner::Mesu) => None,
+        "beta_schedule"
+            if parameters.weights() != Weights::Field || parameters.samples_weights() =>
+        {
             of_learner("vcl, ewc and joint have a beta")
         }
         "anchor" | "gamma" | "gamma_step" | "gamma_task" if !is_pulled => {
-            of_learner("vcl and ewc have anchors")
+            of_learner(if key == "gamma" {
+                "vcl, ewc and si are pulled to the last task"
+            } else {
+                "vcl and ewc have anchors"
+            })
         }
         "gamma" if *anchor == Anchor::None => of_anchor("choose the anchor step, task or both"),
         "gamma_step" if !anchor.steps() => of_anchor("choose the anchor step or both"),
@@ -272,6 +335,9 @@ fn meaningless(key: &str, parameters: &Parameters) -> Option<(String, &'static s
         "fisher" if *learner != Learner::Ewc => of_learner("only ewc has it"),
         "form" | "meta" if *learner != Learner::Metaplasticity => {
             of_learner("only metaplasticity has it")
+        }
+        "adam" if !uses_adam && parameters.samples_weights() => {
+            of_learner("it has a step of its own")
         }
         "adam" if !uses_adam => Some(("the optimizer sgd".into(), "choose the optimizer adam")),
         _ => None,
@@ -294,7 +360,11 @@ fn fading(key: &str, parameters: &Parameters) -> Option<(String, &'static str)> 
         Learner::Ewc if key == "rho" => {
             Some((format!("the Fisher information {}", fisher.word()), "choose the fisher online"))
         }
-        _ => Some((format!("the learner {}", learner.word()), "only anchors of vcl fade")),
+        _ => {
+            let window = "vcl, bimu and mesu have a window";
+            let cure = if key == "window" { window } else { "only anchors of vcl fade" };
+            Some((format!("the learner {}", learner.word()), cure))
+        }
     }
 }
 
@@ -310,6 +380,7 @@ fn refuse_meaningless(table: &Table, parameters: &Parameters) -> Result<(), Trai
     let anchor = parameters.anchor;
     let factors = [("gamma_step", anchor.steps()), ("gamma_task", anchor.tasks())];
     if table.contains_key("gamma")
+        && parameters.learner != Learner::Si
         && factors.iter().all(|(key, is_used)| !is_used || table.contains_key(*key))
     {
         let (key, cure) = ("gamma".to_owned(), "leave it out, or the factor that replaces it");
@@ -404,6 +475,18 @@ mod tests {
             ("learner = 'ste'\nanchor = 'task'", "vcl and ewc"),
             ("learner = 'ste'\nanchor = 'none'", "anchor is not used by the learner ste"),
             ("learner = 'ste'\ngamma = 1", "gamma is not used by the learner ste"),
+            ("learner = 'bimu'\ngamma = 1", "gamma is not used by the learner bimu"),
+            ("learner = 'bimu'\noptimizer = 'adam'", "a step of its own"),
+            ("learner = 'bimu'\nbeta_schedule = '2'", "vcl, ewc and joint"),
+            ("learner = 'bimu'\nprior_strength = 1", "only bayesbinn"),
+            ("learner = 'bayesbinn'\nwindow = 9", "window is not used by the learner bayesbinn"),
+            ("learner = 'bayesbinn'\nkl = 1", "only bimu"),
+            ("learner = 'si'\nsamples = 2", "bayesbinn, bimu and mesu"),
+            ("learner = 'si'\nanchor = 'task'", "vcl and ewc"),
+            ("learner = 'mesu'\ntemperature = 1", "bayesbinn and bimu"),
+            ("learner = 'sgd'\ndamping = 1", "only si"),
+            ("learner = 'vcl'\nclip = 1", "only mesu"),
+            ("standardise = [0.1]", "mean and standard deviation"),
             ("learner = 'ste'\nbeta_schedule = '2'", "vcl, ewc and joint"),
             ("learner = 'ste'\nmeta = 0.5", "only metaplasticity"),
             ("learner = 'metaplasticity'\nbeta_schedule = '2'", "vcl, ewc and joint"),
@@ -419,7 +502,8 @@ mod tests {
             ("preset = 'remanent'\nlearner = 'ste'\ngamma = 1", "gamma is not used by"),
             ("gamma = 1\ngamma_step = 2", "the factor that replaces it"),
             ("lambda = 0.9", "lambda is not used by the anchor step"),
-            ("learner = 'ste'\nwindow = 100", "only anchors of vcl fade"),
+            ("learner = 'ste'\nwindow = 100", "vcl, bimu and mesu have a window"),
+            ("learner = 'ste'\nlambda = 0.5", "only anchors of vcl fade"),
             ("anchor = 'task'\nwindow = 9\nfirst_prior = 'uniform'", "an anchor with a window"),
             ("learner = 'ewc'\nrho = 0.5", "choose the fisher online"),
             ("lr_schedule = 'cosin'", "did you mean 'cosine'?"),

@@ -120,7 +120,7 @@ impl Signs {
 
 /// KL(q after ‖ q before) of all weights, and a weight by tenths of σ² before.
 pub fn divergence(network: &Network, before: &[Vec<f32>]) -> (f64, Vec<Option<f64>>) {
-    if network.weights() == Weights::Sign {
+    if network.weights() != Weights::Field {
         return (0.0, Vec::new());
     }
     let mut bins = [(0.0, 0_u64); VARIANCE_BINS];

@@ -18,6 +18,11 @@ words! {
         "metaplasticity" => Metaplasticity, "updates that shrink with the size of the hidden weight";
         "ste" => Ste, "straight-through estimator: no protection of earlier tasks";
         "joint" => Joint, "all tasks at once: an upper reference";
+        "bayesbinn" => BayesBinn, "BayesBiNN, Meng et al. 2020";
+        "bimu" => Bimu, "binary metaplasticity from uncertainty, Cottart et al. 2026";
+        "si" => Si, "synaptic intelligence, Zenke et al. 2017; real weights";
+        "mesu" => Mesu, "metaplasticity from synaptic uncertainty, Bonnet et al. 2025; Gaussian weights";
+        "sgd" => Sgd, "real weights, no protection of earlier tasks";
     }
 }
 words! {
@@ -32,6 +37,7 @@ words! {
     Activation {
         "relu" => Relu, "rectified linear";
         "sign" => Sign, "binary activations";
+        "gate" => Gate, "1 where the preactivation is above 1 or below -1, else 0";
     }
 }
 words! {
@@ -39,6 +45,8 @@ words! {
         "none" => None, "none";
         "layer" => Layer, "over the neurons of a layer";
         "batch" => Batch, "over the images of a batch";
+        "layer-all" => LayerAll, "over the neurons of a layer, in the last layer too";
+        "batch-plain" => BatchPlain, "over the images of a batch, without gain and shift";
     }
 }
 words! {
@@ -148,13 +156,14 @@ options! {
             learner: Learner = Learner::Vcl,
             /// Epochs of each task: one number, or one for each task
             epochs: Vec<usize> = vec![5],
-            /// Images per step
+            /// Images per step [default: 64; 100 for bayesbinn, 256 for si, 1 for bimu and mesu]
             batch: Option<usize> = None,
-            /// Learning rate [default: 0.01; 3 for metaplasticity as printed]
+            /// Learning rate [default: 0.01; 3 for metaplasticity as printed, 0.001 for bayesbinn and si,
+            /// 4.9 for bimu, 1.6 for mesu, 0.1 for sgd]
             lr: Option<f64> = None,
             /// Learning rate within each task
             lr_schedule: RateSchedule = RateSchedule::Constant,
-            /// Optimiser [default: adam; sgd for metaplasticity as printed]
+            /// Optimiser [default: adam; sgd for metaplasticity as printed and for sgd]
             optimizer: Option<Optimizer> = None,
             /// b1, b2 and epsilon of Adam [default: 0.9,0.99,1e-8]
             adam: Option<Vec<f64>> = None,
@@ -170,8 +179,12 @@ options! {
             output_scale: Option<f64> = None,
             /// Learn the factor of the logits
             learned_scale: Option<bool> = None,
-            /// Standard deviation of the fields before learning [default: 1]
+            /// Standard deviation of the fields before learning; of real weights times the square root of the
+            /// number of inputs [default: 1; 10 for bayesbinn, 0.02 for bimu, 2.31 for mesu]
             spread: Option<f64> = None,
+            /// Mean and standard deviation of the pixels: subtract the one, divide by the other; 0.1307,0.3081
+            /// for MNIST
+            standardise: Option<Vec<f64>> = None,
         }
         "Learner" {
             /// beta of vcl, ewc and joint: 2 or 1,12.5 (one per task), tanh:A,DELTA,B, or epochs:1,2,...
@@ -179,7 +192,7 @@ options! {
             beta_schedule: Option<BetaSchedule> = None,
             /// What vcl and ewc are pulled towards [default: step for vcl, task for ewc]
             anchor: Option<Anchor> = None,
-            /// Factor of the pull towards the anchor [default: 1]
+            /// Factor of the pull towards the anchor [default: 1; 0.1 for si]
             gamma: Option<f64> = None,
             /// Factor of the pull towards the last step, if it differs from gamma
             gamma_step: Option<f64> = None,
@@ -195,7 +208,8 @@ options! {
             /// Also move the fields of vcl to the anchor at a switch
             reset_fields: bool = false,
             /// Let the anchor of vcl follow the posterior with a window of N examples; switches are then
-            /// unknown to the learner
+            /// unknown to the learner. Memory of bimu and mesu, in examples [default: 700 for bimu, 600000 for
+            /// mesu]
             window: Option<usize> = None,
             /// Information matrix of ewc [default: variance]
             fisher: Option<Fisher> = None,
@@ -203,6 +217,31 @@ options! {
             form: Option<Form> = None,
             /// m of metaplasticity: one number, or one for each task [default: 0.43]
             meta: Option<Vec<f64>> = None,
+        }
+        "Learners of other authors" {
+            /// Networks of sampled weights per step of bayesbinn, bimu and mesu [default: 1, 5 and 10]
+            samples: Option<usize> = None,
+            /// Temperature of the relaxed weights of bayesbinn and bimu [default: 0.01 and 1]
+            temperature: Option<f64> = None,
+            /// Factor of the gradient of bayesbinn and bimu [default: images of the task / batch, and 161.3]
+            likelihood: Option<f64> = None,
+            /// Factor of the divergence of bimu [default: 3.76]
+            kl: Option<f64> = None,
+            /// Largest learning rate of a weight of bimu [default: 0.0023]
+            max_rate: Option<f64> = None,
+            /// Factor of the pull of bayesbinn to its prior [default: 1]
+            prior_strength: Option<f64> = None,
+            /// Damping xi of the importance of si [default: 0.1]
+            damping: Option<f64> = None,
+            /// Standard deviation of the weights of mesu before learning, times the square root of the number of
+            /// inputs [default: 1]
+            sigma: Option<f64> = None,
+            /// Learning rate of the standard deviations of mesu [default: 2.1]
+            lr_sigma: Option<f64> = None,
+            /// Standard deviation of the prior of mesu [default: 0.3]
+            prior_sigma: Option<f64> = None,
+            /// Bound of the gradients of mesu times the standard deviation; 0 for none [default: 0.36]
+            clip: Option<f64> = None,
         }
         "Measurements" {
             /// Predictors that are measured after every epoch; all four are measured after every task, unless

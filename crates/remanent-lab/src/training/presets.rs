@@ -13,7 +13,7 @@ pub struct Preset {
 }
 
 /// All of them.
-pub const PRESETS: [Preset; 8] = [
+pub const PRESETS: [Preset; 12] = [
     Preset {
         name: "paper-permuted",
         about: "the paper's permuted MNIST, as its published script runs it",
@@ -73,6 +73,84 @@ pub const PRESETS: [Preset; 8] = [
             learner = "ewc"
             fisher = "empirical"
             beta_schedule = "2"
+        "#,
+    },
+    Preset {
+        name: "bayesbinn",
+        about: "BayesBiNN on permuted MNIST, 100 epochs per task, as published in 2020",
+        text: r#"
+            learner = "bayesbinn"
+            hidden = [100, 100]
+            epochs = 100
+            batch = 100
+            lr = 0.001
+            lr_schedule = "cosine"
+            normalisation = "batch-plain"
+            standardise = [0.1307, 0.3081]
+            spread = 10.0
+            samples = 1
+            temperature = 0.01
+            prior_strength = 1.0
+            predictor = ["sampled", "hard"]
+            draws = 100
+        "#,
+    },
+    Preset {
+        name: "bimu",
+        about: "BiMU on 1000 tasks of permuted MNIST, online, as published in 2026",
+        text: r#"
+            learner = "bimu"
+            hidden = [100]
+            epochs = 1
+            batch = 1
+            lr = 4.9
+            activation = "gate"
+            normalisation = "layer-all"
+            standardise = [0.1307, 0.3081]
+            spread = 0.02
+            window = 700
+            samples = 5
+            temperature = 1.0
+            likelihood = 161.3
+            kl = 3.76
+            max_rate = 0.0023
+            predictor = ["sampled", "hard"]
+            draws = 5
+        "#,
+    },
+    Preset {
+        name: "si",
+        about: "synaptic intelligence on permuted MNIST, 20 epochs per task, as published in 2017",
+        text: r#"
+            learner = "si"
+            hidden = [2000, 2000]
+            epochs = 20
+            batch = 256
+            lr = 0.001
+            adam = [0.9, 0.999, 1e-8]
+            gamma = 0.1
+            damping = 0.1
+            predictor = "hard"
+        "#,
+    },
+    Preset {
+        name: "mesu",
+        about: "MESU on 200 tasks of permuted MNIST, online, as published in 2025",
+        text: r#"
+            learner = "mesu"
+            hidden = [50]
+            epochs = 1
+            batch = 1
+            lr = 1.0
+            lr_sigma = 1.0
+            spread = 2.31
+            sigma = 2.0
+            prior_sigma = 1.0
+            clip = 0.0
+            window = 300000
+            samples = 10
+            predictor = ["sampled", "hard"]
+            draws = 10
         "#,
     },
     Preset {

@@ -7,7 +7,17 @@ impl BinaryNetwork {
     /// The binary network of the most probable weights, sign θ, as used by
     /// [`Predictor::Hard`](crate::predictor::Predictor::Hard). Batch normalisation becomes a scale and
     /// a shift for each neuron.
+    ///
+    /// # Errors
+    ///
+    /// If weights are real, or pixels are standardised.
     pub fn hard(network: &Network) -> Result<Self, NetworkError> {
+        if !network.weights.are_binary() {
+            return Err(NetworkError::RealWeights);
+        }
+        if network.standardise.is_some() {
+            return Err(NetworkError::Standardised);
+        }
         let weights: Vec<&[f32]> = network.layers.iter().map(binary_weights).collect();
         let affine = network.batch_norms.iter().map(|norm| {
             let (scale, shift) = norm.affine();
@@ -79,5 +89,23 @@ mod tests {
         network.layers[0].theta[5] = f32::NAN;
         let error = BinaryNetwork::hard(&network).unwrap_err();
         assert_eq!(error, NetworkError::NotANumber { layer: 0, input: 2, output: 1 });
+    }
+
+    #[test]
+    fn what_bits_cannot_hold_is_refused() {
+        let architecture = examples::architecture(
+            &[5, 3],
+            crate::architecture::Activation::Relu,
+            crate::architecture::Normalisation::None,
+        );
+        let network = |weights| Network::random(&architecture, weights, 1.0, 3, 0).unwrap();
+        for weights in [Weights::Float, Weights::Gaussian] {
+            let error = BinaryNetwork::hard(&network(weights)).unwrap_err();
+            assert_eq!(error, NetworkError::RealWeights);
+        }
+        let mut network = network(Weights::Field);
+        assert!(BinaryNetwork::hard(&network).is_ok());
+        network.set_standardise(Some([0.1, 0.3]));
+        assert_eq!(BinaryNetwork::hard(&network), Err(NetworkError::Standardised));
     }
 }

@@ -5,9 +5,10 @@ use remanent_math::philox::Stream;
 use super::{Affine, BinaryNetwork};
 use crate::architecture::{Activation, Architecture, Normalisation};
 
-pub(super) const ACTIVATIONS: [Activation; 2] = [Activation::Relu, Activation::Sign];
-pub(super) const NORMALISATIONS: [Normalisation; 3] =
-    [Normalisation::None, Normalisation::Layer, Normalisation::Batch];
+pub(super) const ACTIVATIONS: [Activation; 3] =
+    [Activation::Relu, Activation::Sign, Activation::Gate];
+pub(super) const NORMALISATIONS: [Normalisation; 4] =
+    [Normalisation::None, Normalisation::Layer, Normalisation::Batch, Normalisation::LayerAll];
 
 /// Numbers that are nothing in particular.
 pub(super) fn normals(count: usize, purpose: u32) -> Vec<f32> {

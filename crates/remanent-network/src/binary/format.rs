@@ -7,8 +7,8 @@
 //! |---|---|---|
 //! | 0 | 8 | `REMANBIN` in ASCII |
 //! | 8 | 4 | `u32`: version of the format, 1 |
-//! | 12 | 1 | activation: 0 ReLU, 1 sign |
-//! | 13 | 1 | normalisation: 0 none, 1 layer, 2 batch |
+//! | 12 | 1 | activation: 0 ReLU, 1 sign, 2 gate |
+//! | 13 | 1 | normalisation: 0 none, 1 layer, 2 batch, 3 all layers |
 //! | 14 | 2 | `u16`: flags; bit 0 is set if scales and shifts are there, the others are zero |
 //! | 16 | 4 | `f32`: factor of the logits, positive |
 //! | 20 | 4 | `u32`: number of widths, at least 2 |
@@ -122,11 +122,13 @@ impl BinaryNetwork {
         bytes.push(match activation {
             Activation::Relu => 0,
             Activation::Sign => 1,
+            Activation::Gate => 2,
         });
         bytes.push(match normalisation {
             Normalisation::None => 0,
             Normalisation::Layer => 1,
-            Normalisation::Batch => 2,
+            Normalisation::Batch | Normalisation::BatchPlain => 2,
+            Normalisation::LayerAll => 3,
         });
         let flags = if self.affine.is_empty() { 0 } else { AFFINE };
         bytes.extend(flags.to_le_bytes());
@@ -158,14 +160,18 @@ impl BinaryNetwork {
         let activation = match body[12] {
             0 => Activation::Relu,
             1 => Activation::Sign,
-            other => return unknown("activation", other, "0 (ReLU) and 1 (sign) are known"),
+            2 => Activation::Gate,
+            other => {
+                return unknown("activation", other, "0 (ReLU), 1 (sign) and 2 (gate) are known");
+            }
         };
         let normalisation = match body[13] {
             0 => Normalisation::None,
             1 => Normalisation::Layer,
             2 => Normalisation::Batch,
+            3 => Normalisation::LayerAll,
             other => {
-                let wanted = "0 (none), 1 (layer) and 2 (batch) are known";
+                let wanted = "0 (none), 1 (layer), 2 (batch) and 3 (all layers) are known";
                 return unknown("normalisation", other, wanted);
             }
         };

@@ -10,7 +10,7 @@ use remanent_math::multiversioned;
 use super::bits::{BLOCK, LANES};
 use super::sums::{Lanes, signed_sums};
 use super::{Affine, BinaryNetwork, root_factor};
-use crate::architecture::{Activation, NORMALISATION_EPSILON, Normalisation};
+use crate::architecture::{Activation, NORMALISATION_EPSILON};
 use crate::metrics::most_probable;
 use crate::softmax::softmax;
 
@@ -59,13 +59,13 @@ impl BinaryNetwork {
                 Some(affine) => scale_and_shift(z, root_factor(bits.inputs()), affine),
                 None => scale(z, root_factor(bits.inputs())),
             }
+            if self.architecture.normalisation.is_layer(layer, self.layers.len()) {
+                normalise(z);
+            }
             if layer == last {
                 logits.copy_from_slice(z);
                 scale(logits, self.output_scale);
                 return;
-            }
-            if self.architecture.normalisation == Normalisation::Layer {
-                normalise(z);
             }
             activate(z, self.architecture.activation);
             fill(h, z);
@@ -156,6 +156,7 @@ multiversioned! {
             // NaN propagates.
             Activation::Relu => z.iter_mut().for_each(|z| *z = if *z < 0.0 { 0.0 } else { *z }),
             Activation::Sign => z.iter_mut().for_each(|z| *z = if *z >= 0.0 { 1.0 } else { -1.0 }),
+            Activation::Gate => z.iter_mut().for_each(|z| *z = if z.abs() > 1.0 { 1.0 } else { *z * 0.0 }),
         }
     }
 }

@@ -7,8 +7,8 @@
 //! - `scale0`, `shift0`, …: with batch normalisation, what every layer does to its preactivations at
 //!   test time, float32, one for each output;
 //! - `output_scale`: the factor of the logits, float32, without dimensions;
-//! - `activation`: `relu` or `sign`, and `normalisation`: `none`, `layer` or `batch`, text without
-//!   dimensions.
+//! - `activation`: `relu`, `sign` or `gate`, and `normalisation`: `none`, `layer`, `batch` or
+//!   `layer-all`, text without dimensions.
 //!
 //! The same network gives the same bytes: entries carry no modification time.
 
@@ -30,6 +30,7 @@ pub fn encode(network: &BinaryNetwork) -> io::Result<Vec<u8>> {
         match architecture.activation {
             Activation::Relu => "relu",
             Activation::Sign => "sign",
+            Activation::Gate => "gate",
         },
     )?;
     archive.text(
@@ -37,7 +38,8 @@ pub fn encode(network: &BinaryNetwork) -> io::Result<Vec<u8>> {
         match architecture.normalisation {
             Normalisation::None => "none",
             Normalisation::Layer => "layer",
-            Normalisation::Batch => "batch",
+            Normalisation::Batch | Normalisation::BatchPlain => "batch",
+            Normalisation::LayerAll => "layer-all",
         },
     )?;
     archive.array("output_scale", &[], [network.output_scale()])?;

@@ -41,11 +41,13 @@ fn description(architecture: &Architecture) -> String {
     let activation = match architecture.activation {
         Activation::Relu => "ReLU",
         Activation::Sign => "sign (+1 at zero)",
+        Activation::Gate => "gate (1 where |z| > 1, else 0)",
     };
     let normalisation = match architecture.normalisation {
         Normalisation::None => "no normalisation",
         Normalisation::Layer => "layer normalisation",
-        Normalisation::Batch => "batch normalisation",
+        Normalisation::Batch | Normalisation::BatchPlain => "batch normalisation",
+        Normalisation::LayerAll => "layer normalisation of all layers",
     };
     format!(
         "A network of widths {} with weights +1 and -1, {activation} neurons and {normalisation}. \
@@ -74,16 +76,16 @@ fn graph(network: &BinaryNetwork) -> Message {
             let scaled = graph.node("Mul", &[&z, &name("scale")], &name("scaled"), &[]);
             z = graph.node("Add", &[&scaled, &name("shift")], &name("shifted"), &[]);
         }
-        if last {
-            graph.floats("output_scale", &[], &[network.output_scale()]);
-            graph.node("Mul", &[&z, "output_scale"], "logits", &[]);
-            break;
-        }
-        if architecture.normalisation == Normalisation::Layer {
+        if architecture.normalisation.is_layer(layer, architecture.layers()) {
             graph.floats(&name("gain"), &[outputs], &vec![1.0; outputs]);
             let epsilon = attribute("epsilon", 1).float(2, NORMALISATION_EPSILON);
             let inputs = [z.as_str(), &name("gain")];
             z = graph.node("LayerNormalization", &inputs, &name("normal"), &[axis(), epsilon]);
+        }
+        if last {
+            graph.floats("output_scale", &[], &[network.output_scale()]);
+            graph.node("Mul", &[&z, "output_scale"], "logits", &[]);
+            break;
         }
         h = match architecture.activation {
             Activation::Relu => graph.node("Relu", &[&z], &name("h"), &[]),
@@ -96,6 +98,13 @@ fn graph(network: &BinaryNetwork) -> Message {
                 let positive = graph.node("GreaterOrEqual", &inputs, &name("positive"), &[]);
                 let inputs = [positive.as_str(), &name("plus"), &name("minus")];
                 graph.node("Where", &inputs, &name("h"), &[])
+            }
+            Activation::Gate => {
+                graph.floats(&name("one"), &[], &[1.0]);
+                let size = graph.node("Abs", &[&z], &name("size"), &[]);
+                let open = graph.node("Greater", &[&size, &name("one")], &name("open"), &[]);
+                let cast = attribute("to", 2).integer(3, FLOAT);
+                graph.node("Cast", &[&open], &name("h"), &[cast])
             }
         };
     }

@@ -51,6 +51,11 @@ fn name(case: &Trained) -> &'static str {
         Learner::Metaplasticity => "metaplasticity",
         Learner::Ste => "no protection",
         Learner::Joint => JOINT,
+        Learner::BayesBinn => "BayesBiNN",
+        Learner::Bimu => "BiMU",
+        Learner::Si => "SI",
+        Learner::Mesu => "MESU",
+        Learner::Sgd => "SGD, real weights",
     }
 }
 

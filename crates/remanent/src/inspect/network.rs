@@ -70,6 +70,8 @@ pub fn look(path: &Path, model: &Model, bytes: usize) -> Findings {
             let theta = match network.weights() {
                 Weights::Field => "the field of a weight of ±1",
                 Weights::Sign => "a number whose sign is the weight",
+                Weights::Float => "the weight",
+                Weights::Gaussian => "the mean of a normal weight",
             };
             facts.put("theta is", theta);
             if network.weights() == Weights::Field {

@@ -87,7 +87,7 @@ fn the_reasons_are_told_apart() {
     assert_eq!(refused(&zero), FormatError::Width { width: 0 });
     let huge = resealed(&bytes, 24, &[0xff; 4]);
     assert_eq!(refused(&huge), FormatError::Width { width: u32::MAX });
-    for (at, value) in [(12, 2), (13, 3), (14, 2)] {
+    for (at, value) in [(12, 3), (13, 4), (14, 2)] {
         let error = refused(&resealed(&bytes, at, &[value]));
         assert!(matches!(error, FormatError::Unknown { .. }), "{error}");
     }

@@ -1,9 +1,9 @@
 use super::*;
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Normalisation};
 use crate::binary::examples;
 
 /// The logits by the definition, in double precision, and how near the preactivations of sign
-/// neurons came to where they change.
+/// and gate neurons came to where they change.
 fn exact(network: &BinaryNetwork, image: &[f32]) -> (Vec<f64>, f64) {
     let Architecture { activation, normalisation, .. } = *network.architecture();
     let mut h: Vec<f64> = image.iter().map(|&x| x.into()).collect();
@@ -20,21 +20,31 @@ fn exact(network: &BinaryNetwork, image: &[f32]) -> (Vec<f64>, f64) {
                 *z = *z * f64::from(affine.scale[j]) + f64::from(affine.shift[j]);
             }
         }
-        if layer + 1 == network.architecture().layers() {
-            z.iter_mut().for_each(|z| *z *= f64::from(network.output_scale()));
-            return (z, margin);
-        }
-        if normalisation == Normalisation::Layer {
+        let last = layer + 1 == network.architecture().layers();
+        let over_layer = match normalisation {
+            Normalisation::Layer => !last,
+            Normalisation::LayerAll => true,
+            _ => false,
+        };
+        if over_layer {
             let mean = z.iter().sum::<f64>() / outputs as f64;
             let variance = z.iter().map(|z| (z - mean).powi(2)).sum::<f64>() / outputs as f64;
             let deviation = (variance + f64::from(NORMALISATION_EPSILON)).sqrt();
             z.iter_mut().for_each(|z| *z = (*z - mean) / deviation);
+        }
+        if last {
+            z.iter_mut().for_each(|z| *z *= f64::from(network.output_scale()));
+            return (z, margin);
         }
         h = match activation {
             Activation::Relu => z.iter().map(|z| z.max(0.0)).collect(),
             Activation::Sign => {
                 margin = z.iter().fold(margin, |margin, z| margin.min(z.abs()));
                 z.iter().map(|&z| if z >= 0.0 { 1.0 } else { -1.0 }).collect()
+            }
+            Activation::Gate => {
+                margin = z.iter().fold(margin, |margin, z| margin.min((z.abs() - 1.0).abs()));
+                z.iter().map(|&z| if z.abs() > 1.0 { 1.0 } else { 0.0 }).collect()
             }
         };
     }
