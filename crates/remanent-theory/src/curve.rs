@@ -14,7 +14,7 @@ use remanent_math::scalar;
 use serde::{Deserialize, Serialize};
 
 use crate::resolution::Resolution;
-use crate::strand::{Care, equations, strands};
+use crate::strand::{Care, Extent, equations, strands};
 pub use crate::strand::{CurvePoint, Fold, Strand, StrandEnd};
 use crate::task::{Coordinates, Task};
 
@@ -74,12 +74,27 @@ impl<'a> Curve<'a> {
     /// Traces the curve from α → 0 to beyond `alpha`; results will be computed
     /// at `resolution`. `None` if not even a start can be found.
     pub fn trace(task: Task<'a>, alpha: f64, resolution: Resolution) -> Option<Self> {
+        Self::trace_extent(task, alpha, Extent::Whole, resolution)
+    }
+
+    /// The same without the middle branch where it is a strand with the good one, and of the good
+    /// branch only what lies above `low`.
+    pub fn trace_ends(task: Task<'a>, low: f64, alpha: f64, resolution: Resolution) -> Option<Self> {
+        Self::trace_extent(task, alpha, Extent::Ends { from: low.ln() }, resolution)
+    }
+
+    fn trace_extent(
+        task: Task<'a>,
+        alpha: f64,
+        extent: Extent,
+        resolution: Resolution,
+    ) -> Option<Self> {
         let mut strands = vec![];
         // Near the corners of the cube coarse quadrature is not smooth enough to follow.
         let near_corner = task.one_minus_q_star.is_some_and(|kappa| kappa < 1e-2);
         let cares = [Care::Quick, Care::Better, Care::Exact];
         for care in cares.into_iter().skip(if near_corner { 2 } else { 0 }) {
-            strands = self::strands(&task, alpha, care, resolution);
+            strands = self::strands(&task, alpha, extent, care, resolution);
             if !strands.iter().any(|s| s.is_undecided(care)) {
                 break;
             }
@@ -89,7 +104,7 @@ impl<'a> Curve<'a> {
 
     /// The same at full resolution with short steps, for drawing.
     pub fn trace_finely(task: Task<'a>, alpha: f64, resolution: Resolution) -> Option<Self> {
-        let strands = strands(&task, alpha, Care::Drawn, resolution);
+        let strands = strands(&task, alpha, Extent::Whole, Care::Drawn, resolution);
         (!strands.is_empty()).then_some(Self { task, resolution, strands })
     }
 

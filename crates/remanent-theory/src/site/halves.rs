@@ -40,7 +40,7 @@ impl Site {
                 let h = Hyperbolic::at(from);
                 let slope = (h.sech2 * self.pull(from, &h, field)).abs().max(1e-12);
                 let bend = (h.sech2 * self.restoring(&h)).abs().max(1e-12);
-                let length = 0.8_f64.min(3.0 / bend.sqrt()).min(6.0 / slope) / refinement;
+                let length = 1.2_f64.min(4.0 / bend.sqrt()).min(9.0 / slope) / refinement;
                 let to = if side > 0.0 {
                     (from + length).min(limit)
                 } else {
