@@ -31,9 +31,21 @@ impl Site {
         let highest = if at_mode >= at_zero { mode } else { 0.0 };
         let reference = SitePoint::at::<ENTROPY>(highest);
         let mut total = [0.0; LANES];
-        // Adds panels from `start` to where nothing is left to add, or to `limit`; answers
-        // where it ended.
-        let mut walk = |start: f64, side: f64, limit: f64| {
+        // From the highest point outwards; and if there is another hill beyond a valley, from there.
+        // A walk in one loop: a function compiled for this instruction set, not called from it.
+        let is_hill = at_mode >= at_zero;
+        let mut bottom = f64::INFINITY;
+        for part in 0..3 {
+            let (start, side, limit) = match (is_hill, part) {
+                (true, 0) => (mode, 1.0, f64::INFINITY),
+                (true, 1) => (mode, -1.0, 0.0),
+                (true, _) => (0.0, 1.0, bottom),
+                (false, 0) => (0.0, 1.0, f64::INFINITY),
+                (false, _) if bottom >= mode => break,
+                (false, 1) => (mode, -1.0, bottom),
+                (false, _) => (mode, 1.0, f64::INFINITY),
+            };
+            // Panels from `start` to where nothing is left to add, or to `limit`.
             let mut from = start;
             while (limit - from) * side > 0.0 && self.exponent(from, field) > top - DEPTH {
                 // A panel as long as the integrand's own scale where it begins.
@@ -54,18 +66,8 @@ impl Site {
                 }
                 from = to;
             }
-            from
-        };
-        // From the highest point outwards; and if there is another hill beyond a valley, from there.
-        if at_mode >= at_zero {
-            walk(mode, 1.0, f64::INFINITY);
-            let bottom = walk(mode, -1.0, 0.0);
-            walk(0.0, 1.0, bottom);
-        } else {
-            let bottom = walk(0.0, 1.0, f64::INFINITY);
-            if bottom < mode {
-                walk(mode, -1.0, bottom);
-                walk(mode, 1.0, f64::INFINITY);
+            if part == usize::from(is_hill) {
+                bottom = from;
             }
         }
         (reference, total.iter().sum::<f64>().ln())
