@@ -18,7 +18,7 @@ use crate::stage::Stage;
 use crate::task::Task;
 
 /// Node counts of a sketch.
-const FACTOR: f64 = 0.4;
+const FACTOR: f64 = 0.5;
 /// Steps of the trace longer than this in ln α are divided.
 const SPACING: f64 = 0.08;
 /// Into how many parts at the most.
