@@ -79,7 +79,12 @@ impl<'a> Curve<'a> {
 
     /// The same without the middle branch where it is a strand with the good one, and of the good
     /// branch only what lies above `low`.
-    pub fn trace_ends(task: Task<'a>, low: f64, alpha: f64, resolution: Resolution) -> Option<Self> {
+    pub fn trace_ends(
+        task: Task<'a>,
+        low: f64,
+        alpha: f64,
+        resolution: Resolution,
+    ) -> Option<Self> {
         Self::trace_extent(task, alpha, Extent::Ends { from: low.ln() }, resolution)
     }
 

@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_sketch_lies_on_the_curve() {
-        for beta in [5.0, 20.0, 45.0] {
+        for beta in [5.0, 20.0, 45.0, 100.0, 300.0] {
             let task = SingleTask::new(beta).unwrap();
             let sketch = outline(&task, 0.05, 3.0).unwrap();
             assert!(sketch.rows.len() > 30, "{}", sketch.rows.len());

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use remanent_math::{elementary, legendre};
 
+use super::outwards::gather;
+use super::plain::{Halves, Way};
 use super::shape::{DEPTH, Hyperbolic, SitePoint, TurningPoint};
 use super::{STRONG_ENTROPY, Site};
 
@@ -91,6 +93,27 @@ impl Site {
     }
 }
 
+/// The ratios of a measure without entropy in those fields in which nodes can be shared, and NaN in
+/// the others.
+#[inline(always)]
+fn shared_ratios(site: &Site, fields: &[f64], resolution: f64) -> Vec<f64> {
+    let shares = |field: f64| site.way(field.abs()) == Way::Halves;
+    let indices: Vec<usize> = (0..fields.len()).filter(|&k| shares(fields[k])).collect();
+    let mut ratios = vec![f64::NAN; fields.len()];
+    if indices.is_empty() {
+        return ratios;
+    }
+    let strongest = indices.iter().fold(0.0, |m: f64, &k| m.max(fields[k].abs()));
+    let halves = Halves::new(site, strongest, resolution);
+    for block in indices.chunks(LANES) {
+        let found = halves.ln_ratios(&gather(fields, block));
+        for (ratio, &k) in found.iter().zip(block) {
+            ratios[k] = *ratio;
+        }
+    }
+    ratios
+}
+
 multiversioned! {
     pub(super) fn all_sign_probabilities<const ENTROPY: bool>(
         site: &Site,
@@ -107,14 +130,20 @@ multiversioned! {
         } else {
             f64::INFINITY
         };
-        for &signed in fields {
+        let mut ratios = if ENTROPY { vec![] } else { shared_ratios(site, fields, resolution) };
+        ratios.resize(fields.len(), f64::NAN);
+        for (&signed, &known) in fields.iter().zip(&ratios) {
             let field = signed.abs();
             if field > decided {
                 let sure = (f64::NEG_INFINITY, 0.0);
                 out.push(if signed >= 0.0 { sure } else { (sure.1, sure.0) });
                 continue;
             }
-            let ratio = site.ln_ratio::<ENTROPY>(field, &turning_point, resolution);
+            let ratio = if known.is_nan() {
+                site.ln_ratio::<ENTROPY>(field, &turning_point, resolution)
+            } else {
+                known
+            };
             let total = ratio.max(0.0) + (-ratio.abs()).exp().ln_1p();
             let (minor, major) = (-total, ratio - total);
             out.push(if signed >= 0.0 { (minor, major) } else { (major, minor) });

@@ -513,7 +513,7 @@ fn plain_moments(
 
 /// The sizes of some of the fields; the last of them fills up the block.
 #[inline(always)]
-fn gather(fields: &[f64], indices: &[usize]) -> Lanes {
+pub(super) fn gather(fields: &[f64], indices: &[usize]) -> Lanes {
     let mut block = [fields[indices[indices.len() - 1]].abs(); LANES];
     for (b, &k) in block.iter_mut().zip(indices) {
         *b = fields[k].abs();

@@ -250,6 +250,26 @@ impl Halves {
     }
 }
 
+impl Halves {
+    /// ln of the ratio of the masses at m > 0 and at m < 0.
+    #[inline(always)]
+    pub(super) fn ln_ratios(&self, fields: &Lanes) -> Lanes {
+        let zero = [0.0; LANES];
+        let (mut with, mut against, mut ratios) = (zero, zero, zero);
+        for (&u, &weight) in self.u.iter().zip(&self.weight) {
+            for i in 0..LANES {
+                let decay = elementary::exp(-fields[i] * u);
+                with[i] += weight * decay;
+                against[i] += weight / decay;
+            }
+        }
+        for i in 0..LANES {
+            ratios[i] = elementary::ln(with[i] / against[i]) + 2.0 * fields[i];
+        }
+        ratios
+    }
+}
+
 #[inline(always)]
 fn scatter(moments: &[Moments; LANES], indices: &[usize], out: &mut [Moments]) {
     for (m, &k) in moments.iter().zip(indices) {
