@@ -9,7 +9,7 @@
 //! solution at every α that is connected to either limit, names its branch,
 //! and provides starting points that need no luck.
 
-use remanent_math::continuation::{Point, TraceEnd, Tracer, advance};
+use remanent_math::continuation::{Point, TraceEnd, Tracer, advance, settle};
 use remanent_math::scalar;
 use serde::{Deserialize, Serialize};
 
@@ -179,6 +179,18 @@ impl<'a> Curve<'a> {
         let near = if x < 0.5 { a } else { b };
         let guess = Point { y: hermite(a, b, x), ..*near };
         advance(&mut self.equations(), &guess, 0.0, 1e-11)
+    }
+
+    /// The same to the width of a line, with the tangent of the nearer of the two.
+    pub(crate) fn roughly_between(
+        &self,
+        a: &CurvePoint,
+        b: &CurvePoint,
+        x: f64,
+    ) -> Option<CurvePoint> {
+        let near = if x < 0.5 { a } else { b };
+        let y = if a.y == b.y { a.y } else { hermite(a, b, x) };
+        settle(&mut self.equations(), &Point { y, ..*near }, 1e-6)
     }
 
     /// The fold between two points: where the tangent has no component along ln α.
