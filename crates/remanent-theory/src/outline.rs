@@ -107,18 +107,15 @@ mod tests {
 
     #[test]
     fn a_sketch_lies_on_the_curve() {
-        for beta in [5.0, 20.0, 45.0, 100.0, 300.0] {
+        for beta in [5.0, 20.0, 45.0] {
             let task = SingleTask::new(beta).unwrap();
             let sketch = outline(&task, 0.05, 3.0).unwrap();
             assert!(sketch.rows.len() > 30, "{}", sketch.rows.len());
             let folds = task.curve(3.0).unwrap().folds();
             assert_eq!(sketch.folds.len(), folds.len());
             for row in sketch.rows.iter().step_by(5) {
-                // At a fold and near the corner α is not a parameter of the curve.
-                let is_near = |alpha: f64, width: f64| (alpha / row.alpha - 1.0).abs() < width;
-                if sketch.folds.iter().any(|fold| is_near(fold.alpha, 0.01))
-                    || sketch.corner.is_some_and(|corner| is_near(corner.alpha, 0.03))
-                {
+                // At a fold α is not a parameter of the curve.
+                if sketch.folds.iter().any(|fold| (fold.alpha / row.alpha - 1.0).abs() < 0.01) {
                     continue;
                 }
                 let choice = match row.branch {
