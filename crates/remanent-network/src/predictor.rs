@@ -3,8 +3,6 @@
 //! A distribution over binary weights gives several predictors, and they are different claims: only
 //! a sampled and a hard network have binary weights.
 
-use std::slice;
-
 use remanent_data::dataset::View;
 use remanent_math::philox::Stream;
 use serde::{Deserialize, Serialize};
@@ -54,8 +52,6 @@ pub struct Probabilities {
 
 /// Images processed together.
 const BATCH: usize = 256;
-/// Weights of sampled networks that are held at the same time, at most: 32 MB.
-const HELD: usize = 8 << 20;
 
 /// Predicts the classes of the images of each view. `draws` is the number of passes or of sampled
 /// networks (at least 1). `stream` gives the random numbers of each batch or draw.
@@ -77,20 +73,14 @@ pub fn predict(
     match (predictor, network.weights) {
         // A sign network is a single binary network.
         (_, Weights::Sign) | (Predictor::Hard, _) => {
-            add_all(&[network.hard()], views, 1, &stream, &mut out);
+            let hard = network.hard();
+            add_all(&hard, views, 1, &stream, &mut out);
         }
-        (Predictor::Stochastic, _) => {
-            add_all(slice::from_ref(network), views, 1, &stream, &mut out);
-        }
-        (Predictor::MeanField, _) => {
-            add_all(slice::from_ref(network), views, draws, &stream, &mut out);
-        }
+        (Predictor::Stochastic, _) => add_all(network, views, 1, &stream, &mut out),
+        (Predictor::MeanField, _) => add_all(network, views, draws, &stream, &mut out),
         (Predictor::Sampled, _) => {
-            let together = (HELD / network.architecture.weights()).clamp(1, draws);
-            for first in (0..draws).step_by(together) {
-                let drawn = first..draws.min(first + together);
-                let sampled: Vec<Network> =
-                    drawn.map(|draw| network.sampled(&stream(u32::MAX - draw as u32))).collect();
+            for draw in 0..draws {
+                let sampled = network.sampled(&stream(u32::MAX - draw as u32));
                 add_all(&sampled, views, 1, &stream, &mut out);
             }
             let share = (draws as f32).recip();
@@ -107,10 +97,9 @@ pub fn test_stream(seed: u64, trial: u32, after: usize) -> impl Fn(u32) -> Strea
     move |step| Stream::new(seed, purposes::TEST, trial, step)
 }
 
-/// Adds the probabilities of each of some networks of one architecture, averaged over passes. Each
-/// batch of images is read and transposed once for all of them.
+/// Adds the probabilities, averaged over passes.
 fn add_all(
-    networks: &[Network],
+    network: &Network,
     views: &[View<'_>],
     draws: usize,
     stream: &impl Fn(u32) -> Stream,
@@ -126,16 +115,14 @@ fn add_all(
                 (start..view.len().min(start + BATCH)).map(|i| i as u32).collect();
             images.resize(chosen.len() * view.inputs(), 0.0);
             view.batch(&chosen, &mut images);
-            pass.load(&networks[0], &images);
-            for network in networks {
-                let mut noise = normal_noise(stream(batch_number));
-                for draw in 0..draws {
-                    pass.test(network, draw == 0, &mut noise);
-                    pass.logits(network, &mut logits);
-                    add_softmax(&logits, chosen.len(), share, values);
-                }
-            }
+            pass.load(network, &images);
+            let mut noise = normal_noise(stream(batch_number));
             batch_number += 1;
+            for draw in 0..draws {
+                pass.test(network, draw == 0, &mut noise);
+                pass.logits(network, &mut logits);
+                add_softmax(&logits, chosen.len(), share, values);
+            }
         }
     }
 }
