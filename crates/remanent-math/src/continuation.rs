@@ -195,6 +195,23 @@ pub fn advance<const M: usize>(
     })
 }
 
+/// The point of the curve nearest to `near`, which is close to it: in the plane across its tangent.
+/// Unlike [`advance`] it keeps the tangent, and costs no derivatives if those of `near` serve.
+pub fn settle<const M: usize>(
+    f: Equations<M>,
+    near: &Point<M>,
+    tolerance: f64,
+) -> Option<Point<M>> {
+    let corrected =
+        correct(f, &near.y, &near.tangent, &near.jacobian, tolerance, 6).or_else(|| {
+            let r = f(&near.y)?;
+            let fresh = differences(f, &near.y, &r, 1e-6)?;
+            correct(f, &near.y, &near.tangent, &fresh, tolerance, 20)
+        });
+    let (y, jacobian, _) = corrected?;
+    Some(Point { y, jacobian, ..*near })
+}
+
 /// Replaces the tangents inside a trace, which were extrapolated on the way, by
 /// those of the parabolas through each point and its two neighbours. These are
 /// averages of the two chords, so a coordinate that rises along both has a

@@ -216,9 +216,8 @@ pub fn crossing(curve: &Curve, resolution: Resolution) -> Option<Crossing> {
         value(Branch::Good) - value(Branch::Poor)
     };
     // The poor branch may run where it cannot be followed before its end.
-    let reach = [margin, 1e-3 * (high - low), 0.02 * (high - low)]
-        .into_iter()
-        .find(|m| gap(high - m).is_finite())?;
+    let farther = (0..8).map(|k| 1e-3 * f64::from(1 << k) * (high - low));
+    let reach = [margin].into_iter().chain(farther).find(|m| gap(high - m).is_finite())?;
     let alpha = scalar::root(gap, low + margin, high - reach, 1e-10)?;
     let at = |branch| on(alpha, branch).map(|f| finish(curve.task(), alpha, &f, resolution));
     let (poor, good) = (at(Branch::Poor)?, at(Branch::Good)?);

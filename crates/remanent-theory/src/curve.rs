@@ -9,12 +9,12 @@
 //! solution at every α that is connected to either limit, names its branch,
 //! and provides starting points that need no luck.
 
-use remanent_math::continuation::{Point, TraceEnd, Tracer, advance};
+use remanent_math::continuation::{Point, TraceEnd, Tracer, advance, settle};
 use remanent_math::scalar;
 use serde::{Deserialize, Serialize};
 
 use crate::resolution::Resolution;
-use crate::strand::{Care, equations, strands};
+use crate::strand::{Care, Extent, equations, strands};
 pub use crate::strand::{CurvePoint, Fold, Strand, StrandEnd};
 use crate::task::{Coordinates, Task};
 
@@ -74,12 +74,32 @@ impl<'a> Curve<'a> {
     /// Traces the curve from α → 0 to beyond `alpha`; results will be computed
     /// at `resolution`. `None` if not even a start can be found.
     pub fn trace(task: Task<'a>, alpha: f64, resolution: Resolution) -> Option<Self> {
+        Self::trace_extent(task, alpha, Extent::Whole, resolution)
+    }
+
+    /// The same without the middle branch where it is a strand with the good one, and of the good
+    /// branch only what lies above `low`.
+    pub fn trace_ends(
+        task: Task<'a>,
+        low: f64,
+        alpha: f64,
+        resolution: Resolution,
+    ) -> Option<Self> {
+        Self::trace_extent(task, alpha, Extent::Ends { from: low.ln() }, resolution)
+    }
+
+    fn trace_extent(
+        task: Task<'a>,
+        alpha: f64,
+        extent: Extent,
+        resolution: Resolution,
+    ) -> Option<Self> {
         let mut strands = vec![];
         // Near the corners of the cube coarse quadrature is not smooth enough to follow.
         let near_corner = task.one_minus_q_star.is_some_and(|kappa| kappa < 1e-2);
         let cares = [Care::Quick, Care::Better, Care::Exact];
         for care in cares.into_iter().skip(if near_corner { 2 } else { 0 }) {
-            strands = self::strands(&task, alpha, care, resolution);
+            strands = self::strands(&task, alpha, extent, care, resolution);
             if !strands.iter().any(|s| s.is_undecided(care)) {
                 break;
             }
@@ -89,7 +109,7 @@ impl<'a> Curve<'a> {
 
     /// The same at full resolution with short steps, for drawing.
     pub fn trace_finely(task: Task<'a>, alpha: f64, resolution: Resolution) -> Option<Self> {
-        let strands = strands(&task, alpha, Care::Drawn, resolution);
+        let strands = strands(&task, alpha, Extent::Whole, Care::Drawn, resolution);
         (!strands.is_empty()).then_some(Self { task, resolution, strands })
     }
 
@@ -159,6 +179,18 @@ impl<'a> Curve<'a> {
         let near = if x < 0.5 { a } else { b };
         let guess = Point { y: hermite(a, b, x), ..*near };
         advance(&mut self.equations(), &guess, 0.0, 1e-11)
+    }
+
+    /// The same to the width of a line, with the tangent of the nearer of the two.
+    pub(crate) fn roughly_between(
+        &self,
+        a: &CurvePoint,
+        b: &CurvePoint,
+        x: f64,
+    ) -> Option<CurvePoint> {
+        let near = if x < 0.5 { a } else { b };
+        let y = if a.y == b.y { a.y } else { hermite(a, b, x) };
+        settle(&mut self.equations(), &Point { y, ..*near }, 1e-6)
     }
 
     /// The fold between two points: where the tangent has no component along ln α.

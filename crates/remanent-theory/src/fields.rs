@@ -51,6 +51,13 @@ pub(crate) enum Purpose {
     Densities,
 }
 
+impl Purpose {
+    /// How many standard deviations of a Gaussian matter.
+    fn reach(self) -> f64 {
+        if self == Self::Moments { NEGLIGIBLE } else { UNDERFLOW }
+    }
+}
+
 /// Averages over the field of what the site measure says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SiteAverages {
@@ -224,9 +231,8 @@ impl<'a> Fields<'a> {
         masses: &[f64],
         purpose: Purpose,
     ) -> Vec<f64> {
-        let reach = if purpose == Purpose::Moments { NEGLIGIBLE } else { UNDERFLOW };
+        let (reach, field) = (purpose.reach(), self.field());
         let mut p = vec![0.0; grid.fields.len()];
-        let field = Field { mean: self.mean, coupling: self.coupling, deviation: self.deviation };
         if panels.folds_masses(self.deviation / self.coupling) {
             panels.fold_masses(masses, &field, reach, &grid.fields, &mut p);
         } else {
@@ -243,6 +249,29 @@ impl<'a> Fields<'a> {
         }
         p.iter_mut().zip(&grid.weights).for_each(|(p, w)| *p *= w);
         p
+    }
+
+    /// The same for several laws on the same panels.
+    pub(crate) fn all_mixed(
+        &self,
+        grid: &FieldGrid,
+        panels: &Panels,
+        columns: &[&[f64]],
+        purpose: Purpose,
+    ) -> Vec<Vec<f64>> {
+        if !panels.folds_masses(self.deviation / self.coupling) {
+            let mixed = |masses: &&[f64]| self.mixed(grid, panels, masses, purpose);
+            return columns.iter().map(mixed).collect();
+        }
+        let mut all = panels.fold_all_masses(columns, &self.field(), purpose.reach(), &grid.fields);
+        for p in &mut all {
+            p.iter_mut().zip(&grid.weights).for_each(|(p, w)| *p *= w);
+        }
+        all
+    }
+
+    fn field(&self) -> Field {
+        Field { mean: self.mean, coupling: self.coupling, deviation: self.deviation }
     }
 }
 

@@ -154,10 +154,29 @@ impl Panels {
         fields: &[f64],
         density: &mut [f64],
     ) {
+        let centres = self.centres(field);
+        fold(&centres, &[masses], field.deviation, reach, fields, &mut [density]);
+    }
+
+    /// The same for several laws on these panels: the Gaussians are computed once.
+    pub fn fold_all_masses(
+        &self,
+        columns: &[&[f64]],
+        field: &Field,
+        reach: f64,
+        fields: &[f64],
+    ) -> Vec<Vec<f64>> {
+        let centres = self.centres(field);
+        let mut densities = vec![vec![0.0; fields.len()]; columns.len()];
+        let mut out: Vec<&mut [f64]> = densities.iter_mut().map(Vec::as_mut_slice).collect();
+        fold(&centres, columns, field.deviation, reach, fields, &mut out);
+        densities
+    }
+
+    /// The mean fields at the nodes, in units of the deviation.
+    fn centres(&self, field: &Field) -> Vec<f64> {
         let Field { mean, coupling, deviation } = *field;
-        let centres: Vec<f64> =
-            self.thetas.iter().map(|t| (mean + coupling * t) / deviation).collect();
-        fold(&centres, masses, deviation, reach, fields, density);
+        self.thetas.iter().map(|t| (mean + coupling * t) / deviation).collect()
     }
 
     /// The same by the polynomials, for a Gaussian narrower than the panels.
@@ -196,42 +215,49 @@ pub struct Field {
 }
 
 multiversioned! {
-    /// Σ_k masses[k] N(field; centre_k, deviation²) at every field; centres are in
-    /// units of the deviation, in rising order.
+    /// Σ_k masses[k] N(field; centre_k, deviation²) at every field, for each column of masses; centres
+    /// are in units of the deviation, in rising order.
     fn fold(
         centres: &[f64],
-        masses: &[f64],
+        columns: &[&[f64]],
         deviation: f64,
         reach: f64,
         fields: &[f64],
-        density: &mut [f64],
+        densities: &mut [&mut [f64]],
     ) {
         let norm = 1.0 / (deviation * (2.0 * std::f64::consts::PI).sqrt());
-        for (density, field) in density.iter_mut().zip(fields) {
+        let mut gaussians = vec![0.0; centres.len()];
+        for (k, field) in fields.iter().enumerate() {
             let at = field / deviation;
             let from = centres.partition_point(|c| *c < at - reach);
             let to = from + centres[from..].partition_point(|c| *c <= at + reach);
-            let mut sums = [0.0; LANES];
-            let (c_chunks, m_chunks) =
-                (centres[from..to].chunks_exact(LANES), masses[from..to].chunks_exact(LANES));
-            let mut total = 0.0;
-            for (c, m) in c_chunks.remainder().iter().zip(m_chunks.remainder()) {
-                total += m * elementary::exp(-0.5 * (c - at) * (c - at));
+            let gaussians = &mut gaussians[from..to];
+            for (gaussian, c) in gaussians.iter_mut().zip(&centres[from..to]) {
+                let z = c - at;
+                *gaussian = elementary::exp(-0.5 * z * z);
             }
-            for (c, m) in c_chunks.zip(m_chunks) {
-                let mut weights = [0.0; LANES];
-                for i in 0..LANES {
-                    let z = c[i] - at;
-                    weights[i] = m[i] * elementary::exp(-0.5 * z * z);
-                }
-                for i in 0..LANES {
-                    sums[i] += weights[i];
-                }
+            for (density, masses) in densities.iter_mut().zip(columns) {
+                density[k] = product(&masses[from..to], gaussians) * norm;
             }
-            total += sums.iter().sum::<f64>();
-            *density = total * norm;
         }
     }
+}
+
+/// Σ a b, in lanes.
+#[inline(always)]
+fn product(a: &[f64], b: &[f64]) -> f64 {
+    let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let mut total = 0.0;
+    for (x, y) in a_chunks.remainder().iter().zip(b_chunks.remainder()) {
+        total += x * y;
+    }
+    let mut sums = [0.0; LANES];
+    for (x, y) in a_chunks.zip(b_chunks) {
+        for i in 0..LANES {
+            sums[i] += x[i] * y[i];
+        }
+    }
+    total + sums.iter().sum::<f64>()
 }
 
 multiversioned! {

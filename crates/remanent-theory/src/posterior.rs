@@ -235,9 +235,11 @@ pub(crate) fn joint_laws(fields: &Fields, grid: &FieldGrid, total: &[f64]) -> Jo
     match (fields.inherited, fields.mixing()) {
         (None, _) => vec![],
         (Some(_), Some(law_before)) => {
-            let law =
-                |masses: &Vec<f64>| fields.mixed(grid, law_before.panels(), masses, Purpose::Signs);
-            law_before.joint().iter().map(|pair| [law(&pair[0]), law(&pair[1])]).collect()
+            let columns: Vec<&[f64]> =
+                law_before.joint().iter().flatten().map(Vec::as_slice).collect();
+            let laws = fields.all_mixed(grid, law_before.panels(), &columns, Purpose::Signs);
+            let mut laws = laws.into_iter();
+            std::iter::from_fn(|| Some([laws.next()?, laws.next()?])).collect()
         }
         // The past is forgotten: only the teachers' own correlation is left.
         (Some(law_before), None) => {

@@ -99,7 +99,13 @@ impl SingleTask {
         for alpha in alphas {
             check_alpha(*alpha)?;
         }
-        let curve = self.curve(largest(alphas));
+        let curve = match choice {
+            Choice::Middle => self.curve(largest(alphas)),
+            _ => {
+                let smallest = alphas.iter().copied().fold(f64::INFINITY, f64::min);
+                Curve::trace_ends(self.task(), smallest, largest(alphas), self.resolution)
+            }
+        };
         let at = |alpha: &f64| match &curve {
             Some(curve) => self.choose_on(curve, *alpha, choice),
             None => Solution::none(*alpha, self.beta, asked(choice), Termination::LeftDomain),

@@ -7,7 +7,7 @@
 //! inherited ones. The finer of the two is reported, and their difference as its
 //! error, which is an estimate on the safe side.
 
-use remanent_math::continuation::advance;
+use remanent_math::continuation::settle;
 use remanent_math::linear;
 use remanent_math::newton::{Outcome, Root};
 
@@ -18,7 +18,7 @@ use crate::resolution::Resolution;
 use crate::roots::{Found, free_energy};
 use crate::solution::{Solution, Termination, generalisation_error};
 use crate::strand::equations;
-use crate::task::{Task, from_coordinates};
+use crate::task::{Iteration, Task, from_coordinates};
 
 /// The largest relative change between two stages at which a solution is converged.
 pub const ACCURACY: f64 = 1e-8;
@@ -67,8 +67,20 @@ impl Stage {
         root: Root<3>,
         resolution: Resolution,
     ) -> Option<Self> {
+        let iteration = task.iterate(&from_coordinates(&root.x), resolution)?;
+        Some(Self::after(task, alpha, branch, root, &iteration, resolution))
+    }
+
+    /// The same, if the iteration from the root is known.
+    fn after(
+        task: &Task,
+        alpha: f64,
+        branch: Branch,
+        root: Root<3>,
+        iteration: &Iteration,
+        resolution: Resolution,
+    ) -> Self {
         let c = from_coordinates(&root.x);
-        let iteration = task.iterate(&c, resolution)?;
         let fields = task.fields(&c);
         let (ln_one_minus_p, older) = flips(&task.site(&c), &fields, resolution);
         let (eps, ln_eps) = generalisation_error(ln_one_minus_p);
@@ -93,7 +105,7 @@ impl Stage {
             one_minus_q_d,
             q_d_minus_q_0: o.q_d_minus_q_0,
             q_0_minus_r2: o.q_0_minus_r2,
-            minus_beta_f: free_energy(task, alpha, &c, &iteration),
+            minus_beta_f: free_energy(task, alpha, &c, iteration),
             replicon: 1.0 - alpha * iteration.energy.curvature2 * iteration.site.variance2,
             residual: root.residual,
             quadrature_error: f64::NAN,
@@ -101,7 +113,7 @@ impl Stage {
         };
         let older = older.into_iter().map(|p| p.clamp(0.0, 2.0)).collect();
         let floor = if fields.mixing().is_some() { RARE } else { 0.0 };
-        Some(Self { root, solution, older, floor })
+        Self { root, solution, older, floor }
     }
 
     /// The same with other errors on older tasks.
@@ -141,15 +153,15 @@ impl Stage {
         resolution: Resolution,
     ) -> Option<(Self, CurvePoint)> {
         let mut f = |y: &[f64; 4]| equations(task, y, resolution);
-        let near = advance(&mut f, point, 0.0, 1e-12)
-            .or_else(|| advance(&mut f, point, 0.0, 1e-10))
-            .unwrap_or(*point);
+        let near =
+            settle(&mut f, point, 1e-12).or_else(|| settle(&mut f, point, 1e-10)).unwrap_or(*point);
         let x = [near.y[0], near.y[1], near.y[2]];
-        let residual = linear::max_norm(&task.residual(&x, near.y[3], resolution)?);
+        let iteration = task.iterate(&from_coordinates(&x), resolution)?;
+        let residual = linear::max_norm(&task.residual_of(&x, near.y[3], &iteration)?);
         let jacobian = std::array::from_fn(|i| std::array::from_fn(|j| near.jacobian[i][j]));
         let root = Root { x, residual, jacobian, outcome: Outcome::Converged };
         (residual <= TOLERATED).then_some(())?;
-        Some((Self::at(task, near.y[3].exp(), branch, root, resolution)?, near))
+        Some((Self::after(task, near.y[3].exp(), branch, root, &iteration, resolution), near))
     }
 
     /// The largest relative difference of a number from that of another stage.

@@ -72,6 +72,33 @@ fn corner_fields(task: &Task) -> f64 {
 /// The fraction of the nodes wanted that is enough to find one's way along a curve.
 const COARSE: f64 = 0.34;
 
+/// How much of the curve is wanted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Extent {
+    /// All branches.
+    Whole,
+    /// The poor and the good branch for ln α from this value on. Most of the work on the good branch's
+    /// own strand is behind its fold, where the middle branch runs into the corner.
+    Ends {
+        /// ln of the smallest α.
+        from: f64,
+    },
+}
+
+/// How far in ln α a strand is traced beyond the smallest α wanted: farther than a fold matters to
+/// the solutions near it.
+const BEYOND: f64 = 0.1;
+
+impl Extent {
+    /// Whether a strand that comes down from α → ∞ has passed all that is wanted of it.
+    fn is_passed_from_above(self, p: &CurvePoint) -> bool {
+        match self {
+            Self::Whole => false,
+            Self::Ends { from } => p.y[3] < from - BEYOND || p.tangent[3] > SLOW,
+        }
+    }
+}
+
 /// How a curve is traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Care {
@@ -132,6 +159,7 @@ impl Strand {
         task: &Task,
         start: [f64; 4],
         farthest: f64,
+        extent: Extent,
         care: Care,
         wanted: Resolution,
     ) -> Option<Self> {
@@ -143,15 +171,16 @@ impl Strand {
         let lowest = start[3].min(-6.0);
         let corner_fields = corner_fields(task);
         let outside_corner = |p: &CurvePoint| p.y[1] < corner_fields - 6.0;
-        let mut corner = false;
+        let (mut corner, mut cut) = (false, false);
         let mut done = |p: &CurvePoint| {
+            cut = from_above && extent.is_passed_from_above(p);
             // A picture need not go so far into the corner.
             let (fields, slope) = match care {
                 Care::Drawn => (corner_fields - 100_f64.ln(), 10.0 * CORNER_SLOPE),
                 _ => (corner_fields, CORNER_SLOPE),
             };
             corner = p.y[1] > fields && p.tangent[3].abs() < slope;
-            corner || p.y[3] > farthest || p.y[3] < lowest
+            corner || cut || p.y[3] > farthest || p.y[3] < lowest
         };
         let (mut points, end) = care.tracer().trace(&mut f, first, &mut done);
         // Where α hardly moves, whether it rises or falls is worth a Jacobian.
@@ -169,7 +198,7 @@ impl Strand {
             _ => StrandEnd::Lost,
         };
         // A strand that comes down to where the other should have begun stands for it.
-        let whole = from_above && end == StrandEnd::Reached && points[points.len() - 1].y[3] < 0.0;
+        let whole = from_above && end == StrandEnd::Reached && !cut && last < 0.0;
         if whole {
             points.reverse();
             points.iter_mut().for_each(|p| p.tangent = p.tangent.map(|v| -v));
@@ -241,17 +270,25 @@ fn lowest(points: &[&CurvePoint], slopes: [f64; 3]) -> f64 {
 }
 
 /// The strand from α → 0, and the one from α → ∞ if the first does not lead there.
-pub(crate) fn strands(task: &Task, alpha: f64, care: Care, wanted: Resolution) -> Vec<Strand> {
+pub(crate) fn strands(
+    task: &Task,
+    alpha: f64,
+    extent: Extent,
+    care: Care,
+    wanted: Resolution,
+) -> Vec<Strand> {
     let farthest = FARTHEST_ALPHA.max(2.0 * alpha).ln();
     let resolution = care.resolution(wanted);
     let upward = start_of_poor(task, alpha, resolution)
-        .and_then(|y| Strand::trace(task, y, farthest, care, wanted));
-    let connected = upward.as_ref().is_some_and(|s| s.end == StrandEnd::Reached);
-    let downward = if connected {
+        .and_then(|y| Strand::trace(task, y, farthest, Extent::Whole, care, wanted));
+    let end = upward.as_ref().map(|s| s.end);
+    let downward = if end == Some(StrandEnd::Reached) {
         None
     } else {
+        // A strand that may have to stand for the other is traced to its end.
+        let extent = if end == Some(StrandEnd::Corner) { extent } else { Extent::Whole };
         start_of_good(task, farthest, resolution)
-            .and_then(|y| Strand::trace(task, y, farthest, care, wanted))
+            .and_then(|y| Strand::trace(task, y, farthest, extent, care, wanted))
     };
     upward.into_iter().chain(downward).collect()
 }

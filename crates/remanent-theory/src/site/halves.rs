@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use remanent_math::{elementary, legendre};
 
+use super::outwards::gather;
+use super::plain::{Halves, Way};
 use super::shape::{DEPTH, Hyperbolic, SitePoint, TurningPoint};
 use super::{STRONG_ENTROPY, Site};
 
@@ -31,16 +33,28 @@ impl Site {
         let highest = if at_mode >= at_zero { mode } else { 0.0 };
         let reference = SitePoint::at::<ENTROPY>(highest);
         let mut total = [0.0; LANES];
-        // Adds panels from `start` to where nothing is left to add, or to `limit`; answers
-        // where it ended.
-        let mut walk = |start: f64, side: f64, limit: f64| {
+        // From the highest point outwards; and if there is another hill beyond a valley, from there.
+        // A walk in one loop: a function compiled for this instruction set, not called from it.
+        let is_hill = at_mode >= at_zero;
+        let mut bottom = f64::INFINITY;
+        for part in 0..3 {
+            let (start, side, limit) = match (is_hill, part) {
+                (true, 0) => (mode, 1.0, f64::INFINITY),
+                (true, 1) => (mode, -1.0, 0.0),
+                (true, _) => (0.0, 1.0, bottom),
+                (false, 0) => (0.0, 1.0, f64::INFINITY),
+                (false, _) if bottom >= mode => break,
+                (false, 1) => (mode, -1.0, bottom),
+                (false, _) => (mode, 1.0, f64::INFINITY),
+            };
+            // Panels from `start` to where nothing is left to add, or to `limit`.
             let mut from = start;
             while (limit - from) * side > 0.0 && self.exponent(from, field) > top - DEPTH {
                 // A panel as long as the integrand's own scale where it begins.
                 let h = Hyperbolic::at(from);
                 let slope = (h.sech2 * self.pull(from, &h, field)).abs().max(1e-12);
                 let bend = (h.sech2 * self.restoring(&h)).abs().max(1e-12);
-                let length = 0.8_f64.min(3.0 / bend.sqrt()).min(6.0 / slope) / refinement;
+                let length = 1.2_f64.min(4.0 / bend.sqrt()).min(9.0 / slope) / refinement;
                 let to = if side > 0.0 {
                     (from + length).min(limit)
                 } else {
@@ -54,18 +68,8 @@ impl Site {
                 }
                 from = to;
             }
-            from
-        };
-        // From the highest point outwards; and if there is another hill beyond a valley, from there.
-        if at_mode >= at_zero {
-            walk(mode, 1.0, f64::INFINITY);
-            let bottom = walk(mode, -1.0, 0.0);
-            walk(0.0, 1.0, bottom);
-        } else {
-            let bottom = walk(0.0, 1.0, f64::INFINITY);
-            if bottom < mode {
-                walk(mode, -1.0, bottom);
-                walk(mode, 1.0, f64::INFINITY);
+            if part == usize::from(is_hill) {
+                bottom = from;
             }
         }
         (reference, total.iter().sum::<f64>().ln())
@@ -89,6 +93,27 @@ impl Site {
     }
 }
 
+/// The ratios of a measure without entropy in those fields in which nodes can be shared, and NaN in
+/// the others.
+#[inline(always)]
+fn shared_ratios(site: &Site, fields: &[f64], resolution: f64) -> Vec<f64> {
+    let shares = |field: f64| site.way(field.abs()) == Way::Halves;
+    let indices: Vec<usize> = (0..fields.len()).filter(|&k| shares(fields[k])).collect();
+    let mut ratios = vec![f64::NAN; fields.len()];
+    if indices.is_empty() {
+        return ratios;
+    }
+    let strongest = indices.iter().fold(0.0, |m: f64, &k| m.max(fields[k].abs()));
+    let halves = Halves::new(site, strongest, resolution);
+    for block in indices.chunks(LANES) {
+        let found = halves.ln_ratios(&gather(fields, block));
+        for (ratio, &k) in found.iter().zip(block) {
+            ratios[k] = *ratio;
+        }
+    }
+    ratios
+}
+
 multiversioned! {
     pub(super) fn all_sign_probabilities<const ENTROPY: bool>(
         site: &Site,
@@ -105,14 +130,20 @@ multiversioned! {
         } else {
             f64::INFINITY
         };
-        for &signed in fields {
+        let mut ratios = if ENTROPY { vec![] } else { shared_ratios(site, fields, resolution) };
+        ratios.resize(fields.len(), f64::NAN);
+        for (&signed, &known) in fields.iter().zip(&ratios) {
             let field = signed.abs();
             if field > decided {
                 let sure = (f64::NEG_INFINITY, 0.0);
                 out.push(if signed >= 0.0 { sure } else { (sure.1, sure.0) });
                 continue;
             }
-            let ratio = site.ln_ratio::<ENTROPY>(field, &turning_point, resolution);
+            let ratio = if known.is_nan() {
+                site.ln_ratio::<ENTROPY>(field, &turning_point, resolution)
+            } else {
+                known
+            };
             let total = ratio.max(0.0) + (-ratio.abs()).exp().ln_1p();
             let (minor, major) = (-total, ratio - total);
             out.push(if signed >= 0.0 { (minor, major) } else { (major, minor) });

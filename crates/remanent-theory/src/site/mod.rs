@@ -26,6 +26,7 @@
 mod centred;
 mod halves;
 mod outwards;
+mod plain;
 mod shape;
 
 use remanent_math::multiversioned;

@@ -22,6 +22,7 @@ use remanent_math::elementary;
 use remanent_math::multiversioned;
 
 use super::centred::Centred;
+use super::plain::{Halves, Series, Way, cut_gaussian};
 use super::shape::{Hyperbolic, Origin, Shape, SitePoint, TurningPoint};
 use super::{Moments, Site};
 
@@ -427,6 +428,7 @@ multiversioned! {
                 centred.moments(&gather(fields, indices), indices, out);
             }
         }
+        let strong = if ENTROPY { strong } else { plain_moments(site, fields, strong, resolution, out) };
         // Below this field there is a second mode, on the other side.
         let two_modes = turning_point.pull;
         let (double, single): (Vec<usize>, Vec<usize>) =
@@ -470,9 +472,48 @@ multiversioned! {
     }
 }
 
+/// Writes the moments in those of the fields where a measure without entropy needs no integral
+/// outwards from its mode; answers the others.
+#[inline(always)]
+fn plain_moments(
+    site: &Site,
+    fields: &[f64],
+    strong: Vec<usize>,
+    resolution: f64,
+    out: &mut [Moments],
+) -> Vec<usize> {
+    let (mut series, mut cut, mut halves, mut others) = (vec![], vec![], vec![], vec![]);
+    let mut strongest = 0.0_f64;
+    for k in strong {
+        let field = fields[k].abs();
+        match site.way(field) {
+            Way::Series => series.push(k),
+            Way::CutGaussian => cut.push(k),
+            Way::Halves => {
+                strongest = strongest.max(field);
+                halves.push(k);
+            }
+            Way::Outwards => others.push(k),
+        }
+    }
+    for indices in series.chunks(LANES) {
+        Series::moments(site, &gather(fields, indices), indices, out);
+    }
+    for indices in cut.chunks(LANES) {
+        cut_gaussian(site, &gather(fields, indices), indices, out);
+    }
+    if !halves.is_empty() {
+        let nodes = Halves::new(site, strongest, resolution);
+        for indices in halves.chunks(LANES) {
+            nodes.moments(site, &gather(fields, indices), indices, out);
+        }
+    }
+    others
+}
+
 /// The sizes of some of the fields; the last of them fills up the block.
 #[inline(always)]
-fn gather(fields: &[f64], indices: &[usize]) -> Lanes {
+pub(super) fn gather(fields: &[f64], indices: &[usize]) -> Lanes {
     let mut block = [fields[indices[indices.len() - 1]].abs(); LANES];
     for (b, &k) in block.iter_mut().zip(indices) {
         *b = fields[k].abs();

@@ -1,0 +1,108 @@
+//! Measures images per second of each predictor against the matrix products of numbers that a binary
+//! network of the same widths would need, on one thread.
+//!
+//! `predictor_time [--images 2000] [--draws 10] [--rounds 5]` prints a Markdown table. Rounds alternate
+//! between the rows, times are processor times, and the best round counts. An image counts once for
+//! every pass or sampled network. Of the pixels of an image a fifth is lit, as in handwritten digits.
+
+use std::time::Duration;
+
+use cpu_time::ThreadTime;
+use remanent_data::dataset::{Part, Pixels, View};
+use remanent_math::philox::Stream;
+use remanent_network::architecture::{Activation, Architecture, Normalisation};
+use remanent_network::network::{Network, Weights};
+use remanent_network::predictor::{Predictor, predict};
+use remanent_network::product::{Matrix, instructions, multiply};
+
+const WIDTHS: [&[usize]; 3] = [&[784, 100, 10], &[784, 512, 512, 10], &[784, 2048, 2048, 10]];
+/// Images in a product, as in prediction.
+const BATCH: usize = 256;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |name: &str, default: usize| -> usize {
+        let at = arguments.iter().position(|a| a == name);
+        at.map_or(default, |at| {
+            let value = arguments.get(at + 1).and_then(|value| value.parse().ok());
+            value.unwrap_or_else(|| panic!("{name} must be a number"))
+        })
+    };
+    let (images, draws) = (number("--images", 2000), number("--draws", 10));
+    let rounds = number("--rounds", 5);
+    println!(
+        "Instructions: {}. Images: {images}. Draws: {draws}. Rounds: {rounds}.\n",
+        instructions()
+    );
+    println!("| network | row | images/s | times the product |\n|---|---|---|---|");
+    let data = digits(images);
+    for widths in WIDTHS {
+        table(widths, data.view(784), draws, rounds);
+    }
+}
+
+fn table(widths: &[usize], view: View<'_>, draws: usize, rounds: usize) {
+    let architecture = Architecture {
+        widths: widths.to_vec(),
+        activation: Activation::Relu,
+        normalisation: Normalisation::None,
+    };
+    let network = Network::random(&architecture, Weights::Field, 1.0, 1, 0).expect("is valid");
+    let stream = |step| Stream::new(1, 2, 3, step);
+    let asked = |predictor, draws| {
+        let answers = predict(&network, &[view], predictor, draws, stream);
+        assert!(answers[0].values.iter().all(|p| p.is_finite()));
+    };
+    let rows: [(&str, usize, &dyn Fn()); 5] = [
+        ("product", 1, &|| products(&network, view)),
+        ("hard", 1, &|| asked(Predictor::Hard, 1)),
+        ("sampled", draws, &|| asked(Predictor::Sampled, draws)),
+        ("mean-field", draws, &|| asked(Predictor::MeanField, draws)),
+        ("stochastic", 1, &|| asked(Predictor::Stochastic, 1)),
+    ];
+    let mut best = [Duration::MAX; 5];
+    for _ in 0..rounds {
+        for (best, (_, _, work)) in best.iter_mut().zip(&rows) {
+            let start = ThreadTime::now();
+            work();
+            *best = (*best).min(start.elapsed());
+        }
+    }
+    let rate = |k: usize| (view.len() * rows[k].1) as f64 / best[k].as_secs_f64();
+    for (k, (name, ..)) in rows.iter().enumerate() {
+        let ratio = rate(k) / rate(0);
+        println!("| {widths:?} | {name} | {:.0} | {ratio:.2} |", rate(k));
+    }
+}
+
+/// The products of a binary network as numbers, with the layout and the batches of prediction.
+fn products(network: &Network, view: View<'_>) {
+    let hard = network.hard();
+    let widest = network.architecture().widths.iter().max().expect("has layers");
+    let (mut h, mut z) = (vec![0.5; widest * BATCH], vec![0.0; widest * BATCH]);
+    for start in (0..view.len()).step_by(BATCH) {
+        let batch = BATCH.min(view.len() - start);
+        for layer in hard.layers() {
+            let (inputs, outputs) = (layer.inputs(), layer.outputs());
+            let weights = Matrix::new(layer.mean(), inputs, outputs).transposed();
+            let out = &mut z[..outputs * batch];
+            let factor = (inputs as f32).sqrt().recip();
+            multiply(out, factor, weights, Matrix::new(&h[..inputs * batch], inputs, batch));
+            std::mem::swap(&mut h, &mut z);
+        }
+    }
+}
+
+/// Images with a stroke of random grey values across the middle.
+fn digits(count: usize) -> Part {
+    let stream = Stream::new(7, 0, 0, 0);
+    let pixel = |place: usize| {
+        let (row, column) = (place % 784 / 28, place % 28);
+        let lit = (4..24).contains(&row) && column.abs_diff(24 - row * 2 / 3) < 4;
+        if lit { (stream.uniform(place as u32) * 255.0) as u8 } else { 0 }
+    };
+    Part {
+        pixels: Pixels::Bytes { values: (0..count * 784).map(pixel).collect(), white: 255 },
+        labels: (0..count).map(|i| (i % 10) as u8).collect(),
+    }
+}
