@@ -195,6 +195,16 @@ pub fn advance<const M: usize>(
     })
 }
 
+/// The point of the curve near a guess, without a new tangent and Jacobian, which cost more than the point.
+pub fn settle<const M: usize>(
+    f: Equations<M>,
+    guess: &Point<M>,
+    tolerance: f64,
+) -> Option<Point<M>> {
+    let (y, jacobian, _) = correct(f, &guess.y, &guess.tangent, &guess.jacobian, tolerance, 12)?;
+    Some(Point { y, jacobian, ..*guess })
+}
+
 /// Replaces the tangents inside a trace, which were extrapolated on the way, by
 /// those of the parabolas through each point and its two neighbours. These are
 /// averages of the two chords, so a coordinate that rises along both has a

@@ -9,7 +9,7 @@
 //! solution at every α that is connected to either limit, names its branch,
 //! and provides starting points that need no luck.
 
-use remanent_math::continuation::{Point, TraceEnd, Tracer, advance};
+use remanent_math::continuation::{Point, TraceEnd, Tracer, advance, settle};
 use remanent_math::scalar;
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +93,11 @@ impl<'a> Curve<'a> {
         (!strands.is_empty()).then_some(Self { task, resolution, strands })
     }
 
+    /// The same trace, with results at another resolution.
+    pub(crate) fn with_resolution(self, resolution: Resolution) -> Self {
+        Self { resolution, ..self }
+    }
+
     /// The task whose solutions these are.
     pub fn task(&self) -> &Task<'a> {
         &self.task
@@ -159,6 +164,18 @@ impl<'a> Curve<'a> {
         let near = if x < 0.5 { a } else { b };
         let guess = Point { y: hermite(a, b, x), ..*near };
         advance(&mut self.equations(), &guess, 0.0, 1e-11)
+    }
+
+    /// The same to the accuracy of a picture.
+    pub(crate) fn roughly_between(
+        &self,
+        a: &CurvePoint,
+        b: &CurvePoint,
+        x: f64,
+    ) -> Option<CurvePoint> {
+        let near = if x < 0.5 { a } else { b };
+        let guess = Point { y: hermite(a, b, x), ..*near };
+        settle(&mut self.equations(), &guess, 1e-4).or_else(|| self.between(a, b, x))
     }
 
     /// The fold between two points: where the tangent has no component along ln α.
