@@ -41,7 +41,7 @@ function setPrinting(isPrinting) {
 }
 
 window.addEventListener('beforeprint', () => setPrinting(true));
-window.addEventListener('afterprint', () => setPrinting(false));
+window.addEventListener('afterprint', () => setPrinting(print.matches));
 print.addEventListener('change', () => setPrinting(print.matches));
 
 /**
