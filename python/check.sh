@@ -29,8 +29,13 @@ cp -r tests examples "$work"
 cp pyproject.toml "$work"
 cd "$work"
 "$venv/bin/python" -m pytest -q --durations=5
-for what in "-p remanent" tests/typing_sample.py; do
-    "$venv/bin/python" -m mypy --strict --python-executable "$venv/bin/python" $what
-done
-"$venv/bin/python" -m mypy.stubtest remanent --mypy-config-file pyproject.toml --allowlist tests/stubtest-allowlist.txt
+# Types, beside the notebooks.
+types() {
+    for what in "-p remanent" tests/typing_sample.py; do
+        "$venv/bin/python" -m mypy --strict --python-executable "$venv/bin/python" $what
+    done
+    "$venv/bin/python" -m mypy.stubtest remanent --mypy-config-file pyproject.toml --allowlist tests/stubtest-allowlist.txt
+}
+(set -e; types) & checking=$!
 "$venv/bin/python" examples/execute.py
+wait "$checking"

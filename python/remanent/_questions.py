@@ -162,12 +162,31 @@ class Chain(Table):
         return self["eps_by_task"][..., -1, :]
 
 
-def _stationary(given: dict[str, Any]) -> Answer:
+class Streams(Table):
+    """Stationary states over scanned parameters: ``memory[..., back]`` is the error on the task that many steps back."""
+
+    __slots__ = ()
+
+
+def _stationary(given: dict[str, Any]) -> Answer | Streams:
     given.setdefault("stationary", True)
     scan = given.pop("scan", None)
-    if scan is not None:
-        given["scan"] = [[key, np.asarray(values).tolist()] for key, values in _scans(scan)]
-    return _whole("chain", given)
+    if scan is None:
+        return _whole("chain", given)
+    axes = _scans(scan)
+    given["scan"] = [[key, np.asarray(values).tolist()] for key, values in axes]
+    found = _ask([{"ask": "chain", **given}])[0]
+    rows = [dict(zip(found, map(_plain, row), strict=True)) for row in zip(*found.values(), strict=True)]
+    shape = tuple(len(np.atleast_1d(values)) for _, values in axes)
+    # A stream without a stationary state remembers nothing.
+    back = max((len(row["memory"]) for row in rows), default=0)
+    memory = np.full((len(rows), back), np.nan)
+    for place, row in zip(memory, rows, strict=True):
+        place[: len(row["memory"])] = row["memory"]
+    apart = ("memory", "state")
+    flat = Table.from_rows([{**{key: row[key] for key in row if key not in apart}, **row["state"]} for row in rows])
+    columns = {key: as_array(flat._columns[key]).reshape(shape) for key in flat.columns}
+    return Streams({**columns, "memory": memory.reshape(shape + (back,))}, shape)
 
 
 def _chain(own: list[Option], given: dict[str, Any]) -> Chain:
@@ -248,7 +267,7 @@ QUESTIONS = {
     "stationary": (
         "chain",
         "Solves the stationary state of an endless stream of like tasks: its state and the error on the task 0, 1, 2, ... "
-        "steps back.",
+        "steps back. With scan, arrays over the scanned values.",
     ),
     "branches": ("branches", "Follows the curve of solutions, with its folds, crossing and replicon zeros."),
     "phase_diagram": ("phase-diagram", "Spinodals, crossing and replicon lines over beta."),
@@ -258,7 +277,14 @@ QUESTIONS = {
 }
 
 SCAN = ("scan", None, 'Repeat the chain over values, e.g. {"alpha.2": [1, 2, 4]}; two entries make a map.')
-RESULTS = {"single": "Solutions", "constrained": "Solutions | Chain", "chain": "Chain"}
+RESULTS = {
+    "single": "Solutions",
+    "constrained": "Solutions | Chain",
+    "chain": "Chain",
+    "stationary": "Answer | Streams",
+}
+#: Questions whose arguments broadcast.
+ON_ARRAYS = ("single", "constrained", "chain")
 
 
 def bind(name: str, module: str) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ._experiments import ABOUT, arguments
 from ._options import Option, options
-from ._questions import QUESTIONS, RESULTS
+from ._questions import ON_ARRAYS, QUESTIONS, RESULTS
 
 NOTE = "# Written by python -m remanent._stubs from the options of the library: do not edit.\n"
 
@@ -50,11 +50,12 @@ def theory() -> str:
     text += "from collections.abc import Mapping, Sequence\nfrom typing import Any, Literal\n\n"
     text += "from numpy.typing import ArrayLike, NDArray\n\n"
     text += "from ._questions import Chain as Chain\nfrom ._questions import Solutions as Solutions\n"
+    text += "from ._questions import Streams as Streams\n"
     text += "from ._table import Answer\n\n"
-    names = sorted(["Chain", "Solutions", *QUESTIONS])
+    names = sorted(["Chain", "Solutions", "Streams", *QUESTIONS])
     text += "__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]\n\n"
     for name, (question, _) in QUESTIONS.items():
-        on_arrays = name in RESULTS
+        on_arrays = name in ON_ARRAYS
         parameters = [(option.name, _type(option, on_arrays), "None") for option in options(question)]
         if question == "chain":
             parameters.append(("scan", "Mapping[str, ArrayLike] | None", "None"))

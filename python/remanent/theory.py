@@ -4,7 +4,7 @@ Arguments have the names of the command's options, and results those of its JSON
 NumPy's; scalars give scalars. All cores are used, and other Python threads go on.
 """
 
-from ._questions import Chain, Solutions, bind
+from ._questions import Chain, Solutions, Streams, bind
 
 single = bind("single", __name__)
 constrained = bind("constrained", __name__)
@@ -19,6 +19,7 @@ monte_carlo = bind("monte_carlo", __name__)
 __all__ = [
     "Chain",
     "Solutions",
+    "Streams",
     "branches",
     "chain",
     "complexity",

@@ -6,11 +6,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._questions import Chain as Chain
 from ._questions import Solutions as Solutions
+from ._questions import Streams as Streams
 from ._table import Answer
 
 __all__ = [
     "Chain",
     "Solutions",
+    "Streams",
     "branches",
     "chain",
     "complexity",
@@ -74,7 +76,7 @@ def stationary(
     memory: int | None = None,
     remembered: float | None = None,
     scan: Mapping[str, ArrayLike] | None = None,
-) -> Answer: ...
+) -> Answer | Streams: ...
 def branches(
     *,
     beta: ArrayLike | None = None,

@@ -144,7 +144,7 @@ def test_ctrl_c_saves_within_a_second(tmp_path):
     process.send_signal(signal.SIGINT)
     assert process.stdout.readline() == "interrupted\n"
     # A second, and some more for a machine with other work.
-    assert time.perf_counter() - start < 3
+    assert time.perf_counter() - start < 1.5
     assert process.wait(20) == 7
     assert list((out / "checkpoints").iterdir())
     options = {"preset": "digits", "hidden": [64], "epochs": 400, "evaluate": "task"}
@@ -165,7 +165,7 @@ def test_ctrl_c_in_the_theory(tmp_path):
     start = time.perf_counter()
     process.send_signal(signal.SIGINT)
     assert process.stdout.readline() == "interrupted\n"
-    assert time.perf_counter() - start < 3
+    assert time.perf_counter() - start < 1.5
     process.wait(20)
 
 

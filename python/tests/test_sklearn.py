@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from remanent.sklearn import ContinualBinaryClassifier
+from remanent.sklearn import ContinualBinaryClassifier, _moments
 
 #: Checks that need not pass, with the reason.
 EXCEPTIONS: dict[str, str] = {}
@@ -132,3 +132,15 @@ def test_uncertainty_and_model(tasks):
     learner = small(epochs=5).fit(x, y)
     found = learner.uncertainty(x, draws=10)
     assert found.entropy.shape == (len(x),) and learner.model_.widths == [64, 32, 10]
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [(1, 3), (2000, 70), (700, 300), (3, 70_000)])
+def test_blocks_give_the_bits_of_whole_arrays(kind, shape):
+    x = (np.random.default_rng(1).normal(size=shape) * 10 + 3).astype(kind)
+    mean, spread = _moments(x)
+    assert np.array_equal(mean, x.mean(axis=0, dtype=np.float64))
+    assert np.array_equal(spread, x.std(axis=0, dtype=np.float64))
+    learner = ContinualBinaryClassifier()
+    learner._mean, learner._spread = mean, np.where(spread == 0, 1.0, spread)
+    assert np.array_equal(learner._scaled(x), ((x - mean) / learner._spread).astype(np.float32))

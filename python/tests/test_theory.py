@@ -135,3 +135,16 @@ def test_threads_change_no_bit():
         rm.set_threads()
     with pytest.raises(ValueError, match="between 1 and 1024"):
         rm.set_threads(0)
+
+
+def test_stationary_streams_are_arrays_over_a_scan():
+    one = rm.theory.stationary(alpha=1.0, r0=0.8, rho=0.5)
+    assert isinstance(one.memory, np.ndarray) and one.memory[0] == one.state.eps
+    scan = {"rho": [0.3, 0.5], "alpha": [0.5, 1.0, 2.0]}
+    grid = rm.theory.stationary(alpha=1.0, r0=0.8, scan=scan)
+    assert grid.eps.shape == grid.horizon.shape == (2, 3) and grid.horizon.dtype.kind == "i"
+    assert grid.memory.shape[:2] == (2, 3)
+    back = min(len(one.memory), grid.memory.shape[-1])
+    assert np.array_equal(grid.memory[1, 1, :back], one.memory[:back])
+    assert np.isnan(grid.memory[1, 1, len(one.memory):]).all()
+    assert grid.rho[1, 0] == 0.5 and grid.alpha[0, 2] == 2.0

@@ -9,12 +9,13 @@ pub mod results;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 use std::{fs, io};
 
 use remanent_network::predictor::Predictor;
-use remanent_store::found::FoundRun;
+use remanent_store::Observer;
 use remanent_store::sealed::SealError;
+use remanent_store::status::{State, Status};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -26,32 +27,6 @@ use results::{CaseResults, Results};
 const DEPTH: usize = 3;
 /// The most run directories that are listed.
 pub const MOST: usize = 2000;
-/// A run whose files have not changed for so long is not under way.
-const SILENCE: Duration = Duration::from_secs(60);
-
-/// How a run stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum State {
-    /// A program works on it.
-    Running,
-    /// All cells of the last command have records.
-    Done,
-    /// Cells are missing, and nobody works on them.
-    Stopped,
-}
-
-impl State {
-    /// The word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Done => "done",
-            Self::Stopped => "stopped",
-        }
-    }
-}
-
 /// A run at a glance.
 #[derive(Clone, Debug, Serialize)]
 pub struct Overview {
@@ -154,9 +129,10 @@ impl Overview {
         let progress = Progress::read(directory);
         let changed = fingerprint(directory).unwrap_or(SystemTime::UNIX_EPOCH);
         let results = results::of(&run);
+        let status = Status::of(directory, run.kind.clone(), &mut Observer::of(directory))?;
         Ok(Self {
             name: name.to_owned(),
-            state: state(&run, progress.as_ref(), changed),
+            state: status.state(),
             done: run.records.len(),
             under_way: run.checkpoints.len(),
             damaged: run.damaged.len(),
@@ -168,19 +144,6 @@ impl Overview {
             kind: run.kind,
             config: run.config,
         })
-    }
-}
-
-fn state(run: &FoundRun, progress: Option<&Progress>, changed: SystemTime) -> State {
-    let is_recent = changed.elapsed().is_ok_and(|age| age < SILENCE);
-    match progress {
-        Some(progress) if progress.has_ended && progress.done >= progress.total => State::Done,
-        Some(progress) if progress.has_ended => State::Stopped,
-        Some(_) if is_recent => State::Running,
-        Some(_) => State::Stopped,
-        None if !run.checkpoints.is_empty() && is_recent => State::Running,
-        None if run.checkpoints.is_empty() && !run.records.is_empty() => State::Done,
-        None => State::Stopped,
     }
 }
 

@@ -40,6 +40,7 @@ pub mod monte_carlo;
 mod options;
 mod query;
 mod report;
+mod sketch;
 mod stream;
 
 pub use answer::{Answer, Constrained, known};

@@ -164,7 +164,36 @@ class Branches extends Panel {
   }
 
   question({ beta, prior, rsb, high }) {
-    return ['branches', { beta, alpha: `0.05:${high}`, ...(prior === 'none' ? {} : { prior }), ...(rsb === '0' ? {} : { rsb }) }];
+    return ['branches', { beta, alpha: `0.05:${high}`, ...(prior === 'none' ? {} : { prior }), ...(rsb === '1' ? { rsb } : {}) }];
+  }
+
+  /** The stable solution with broken symmetry at `count` values of α: rough beside the whole curve of one step, and all there
+   * is if the number of steps is to be found. */
+  points({ beta, prior, rsb, high }, count) {
+    const alpha = Array.from({ length: count }, (_, i) => Number((0.05 + (high - 0.05) * (i + 1) / count).toPrecision(4)));
+    return question('single', { alpha: alpha.join(','), beta, ...(prior === 'none' ? {} : { prior }), rsb });
+  }
+
+  update(values) {
+    const wanted = JSON.stringify([values.beta, values.prior, values.rsb, values.high]);
+    if (wanted !== this.wanted) {
+      this.wanted = wanted;
+      this.broken = null;
+      clearTimeout(this.breaking);
+      cancel('branches-broken');
+      if (values.rsb !== '0') this.breaking = setTimeout(() => this.askBroken(structuredClone(values), wanted), REST);
+    }
+    super.update(values);
+  }
+
+  async askBroken(values, wanted) {
+    for (const count of values.rsb === 'auto' ? [8, 30] : [8]) {
+      await this.run('branches-broken', this.points(values, count), (rows) => {
+        if (wanted !== this.wanted) return;
+        this.broken = rows;
+        if (this.answer) this.draw(this.answer, this.isFull);
+      });
+    }
   }
 
   first(values) {
@@ -178,9 +207,11 @@ class Branches extends Panel {
       label: NAMES[branch], colour: COLOURS[branch], dash: branch === 'middle' ? [2, 3] : branch === 'poor' ? [8, 4] : [],
       points: found.rows.filter((row) => row.branch === branch && row.eps !== null).map((row) => [row.alpha, row.eps]),
     }));
-    if (found.broken) {
-      curves.push({ label: 'one step of breaking', colour: 3, dash: [10, 3, 2, 3],
-        points: found.broken.rows.filter((row) => row.eps !== null && row.rsb > 0).map((row) => [row.alpha, row.eps]) });
+    const broken = found.broken?.rows ?? this.broken;
+    if (broken) {
+      curves.push({ label: this.values.rsb === 'auto' ? 'broken symmetry, steps as needed' : 'one step of breaking', colour: 3,
+        dash: [10, 3, 2, 3], dots: !found.broken,
+        points: broken.filter((row) => row.eps !== null && row.rsb > 0).map((row) => [row.alpha, row.eps]) });
     }
     const marks = found.folds.map((fold) => ({ x: fold.alpha, y: fold.solution.eps, label: 'fold', colour: 6 }));
     if (found.crossing) marks.push({ x: found.crossing.alpha, label: 'crossing' });
@@ -218,21 +249,31 @@ class Chain extends Panel {
   }
 
   question(values) {
-    const rsb = values.rsb === '1' && values.alpha.length <= 6 ? { rsb: '1' } : {};
+    // A chain takes one step of breaking at most.
+    const rsb = values.rsb !== '0' && values.alpha.length <= 6 ? { rsb: '1' } : {};
     return ['chain', { ...chain(values), gamma: values.gamma, ...rsb }];
   }
 
   first(values) {
-    return question(...this.question({ ...values, rsb: '0' }));
+    return question(...this.question({ ...values, rsb: '0' }), { detail: 'outline' });
   }
 
-  draw(found) {
+  take(answer, isFull) {
+    // The first answer has replica symmetry; it is drawn beside one without.
+    if (!isFull) this.symmetric = answer;
+    super.take(answer, isFull);
+  }
+
+  draw(found, isFull) {
     const tasks = found.tasks;
-    const curves = tasks.map((_, k) => ({
-      label: `task ${k + 1}`, dots: true,
-      points: tasks.filter((task) => task.task > k && task.eps_by_task[k] !== undefined && task.eps_by_task[k] !== null)
-        .map((task) => [task.task, task.eps_by_task[k]]),
-    }));
+    const errors = (all, k) => all.filter((task) => task.task > k && task.eps_by_task[k] !== undefined && task.eps_by_task[k] !== null)
+      .map((task) => [task.task, task.eps_by_task[k]]);
+    const curves = tasks.map((_, k) => ({ label: `task ${k + 1}`, dots: true, points: errors(tasks, k) }));
+    const isBroken = isFull && JSON.parse(this.asked ?? '[]')[1]?.rsb !== undefined;
+    if (isBroken && this.symmetric?.tasks.length === tasks.length) {
+      curves.forEach((curve) => { curve.label += ', one step'; });
+      tasks.forEach((_, k) => curves.push({ label: `task ${k + 1}, symmetric`, colour: k, thin: true, points: errors(this.symmetric.tasks, k) }));
+    }
     const last = tasks.at(-1);
     const ends = last ? last.eps_by_task.map((eps, k) => `task ${k + 1}: ${short(eps)}`).join(', ') : '';
     this.chart.draw(curves, [], `At the end ${ends}.`);
@@ -259,7 +300,7 @@ class Tune extends Panel {
 
   first(values) {
     if (values.alpha.length < 2) return null;
-    return question('chain', { ...chain(values), scan: [`gamma=${FEW_GAMMAS.join(',')}`] });
+    return question('chain', { ...chain(values), scan: [`gamma=${FEW_GAMMAS.join(',')}`] }, { detail: 'outline' });
   }
 
   update(values) {

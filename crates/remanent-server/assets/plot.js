@@ -13,7 +13,7 @@ const dark = matchMedia('(prefers-color-scheme: dark)');
 const charts = new Set();
 
 export function colour(index) {
-  return (dark.matches ? DARK : LIGHT)[index % LIGHT.length];
+  return (dark.matches && !isPrinting() ? DARK : LIGHT)[index % LIGHT.length];
 }
 
 function theme(name) {
@@ -25,7 +25,24 @@ function redrawAll() {
 }
 
 dark.addEventListener('change', redrawAll);
-window.addEventListener('beforeprint', redrawAll);
+
+/** Pixels of a plot on paper: the width of A4 within its margins. */
+const PAPER = 680;
+const print = matchMedia('print');
+
+function isPrinting() {
+  return document.documentElement.classList.contains('printing');
+}
+
+/** Draws for paper, or for the screen again. Canvases do not follow the style sheet. */
+function setPrinting(isPrinting) {
+  document.documentElement.classList.toggle('printing', isPrinting);
+  redrawAll();
+}
+
+window.addEventListener('beforeprint', () => setPrinting(true));
+window.addEventListener('afterprint', () => setPrinting(print.matches));
+print.addEventListener('change', () => setPrinting(print.matches));
 
 /**
  * A chart in an element. `draw` takes curves, each a function of x:
@@ -88,7 +105,7 @@ export class Chart {
       font: '12px system-ui, sans-serif', grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 },
     });
     this.plot = new uPlot({
-      width: Math.max(this.box.clientWidth, 200),
+      width: isPrinting() ? PAPER : Math.max(this.box.clientWidth, 200),
       height: this.height,
       legend: { show: false },
       pxAlign: 0,
@@ -187,6 +204,7 @@ export class Chart {
   }
 
   resize() {
+    if (isPrinting()) return;
     const width = this.box.clientWidth;
     if (this.plot && width > 0 && Math.abs(this.plot.width - width) > 2) {
       this.plot.setSize({ width, height: this.height });

@@ -13,7 +13,7 @@ const DEFAULTS = {
 const WORDS = {
   branch: ['stable', 'poor', 'good'],
   prior: ['none', 'uniform'],
-  rsb: ['0', '1'],
+  rsb: ['0', '1', 'auto'],
   objective: ['mean', 'max'],
   scale: ['linear', 'log'],
 };
@@ -53,6 +53,11 @@ function write() {
   const same = (key) => JSON.stringify(values[key]) === JSON.stringify(DEFAULTS[key]);
   const known = Object.keys(DEFAULTS).filter((key) => !same(key) || ['alpha', 'beta', 'gamma', 'r0'].includes(key));
   set(Object.fromEntries(known.map((key) => [key, String(values[key])])));
+  // On paper there are no controls.
+  const words = { 0: 'symmetric', 1: 'broken in one step', auto: 'broken in as many steps as needed' };
+  document.getElementById('parameters').textContent = `α = ${values.alpha.join(', ')}; β = ${values.beta}; γ = ${values.gamma}; `
+    + `r₀ = ${values.r0}; ${values.branch} branch; prior of the first task: ${values.prior}; replica symmetry: ${words[values.rsb]}; `
+    + `γ minimises the ${values.objective === 'max' ? 'largest' : 'mean'} error.`;
 }
 
 function changed(keys) {
@@ -139,7 +144,7 @@ function build() {
     el('fieldset', {}, el('legend', {}, 'Solutions'),
       choice('branch', 'Branch'),
       choice('prior', 'Prior of the first task'),
-      choice('rsb', 'Replica symmetry', { 0: 'symmetric', 1: 'one step of breaking (slow)' }),
+      choice('rsb', 'Replica symmetry', { 0: 'symmetric', 1: 'one step of breaking', auto: 'steps as needed' }),
       choice('objective', 'γ minimises the', { mean: 'mean error', max: 'largest error' }),
       choice('scale', 'Scale of ε')),
     el('button', { type: 'button', class: 'wide', onclick: () => { load({}); write(); } }, 'Reset'));

@@ -8,13 +8,11 @@ use axum::body::Body;
 use axum::extract::{Path, Query as Parameters, State};
 use axum::http::{Response, StatusCode};
 use remanent_lab::experiment::{Detail, ErrorKind, NoView, Prepared, Report, Resources};
-use remanent_lab::options::{Options, Words};
+use remanent_lab::options::Words;
 use remanent_lab::plan::Plan;
-use remanent_lab::theory::{BranchesOptions, Query, Question, Rsb};
+use remanent_lab::theory::{Query, Question};
 use remanent_plot::Table as Rows;
 use remanent_store::Silent;
-use remanent_theory::outline::outline;
-use remanent_theory::single::SingleTask;
 use serde_json::{Value, json};
 use toml::{Table, Value as Setting};
 
@@ -77,7 +75,7 @@ impl Form {
 }
 
 /// `GET /api/theory/QUESTION?alpha=2,2&…`: keys and values are those of the command line. `format` is the form
-/// of the answer. `detail=outline` asks for a sketch of `branches`.
+/// of the answer. `detail=outline` asks for a sketch of `branches` or `chain`.
 pub async fn answer(
     State(explorer): State<Arc<Explorer>>,
     Path(question): Path<String>,
@@ -94,7 +92,7 @@ pub async fn answer(
         .ok_or_else(|| ApiError::not_found("such question"))?;
     let Request { table, form, is_outline } = read(question, pairs)?;
     if is_outline {
-        return sketch(&explorer, question, &table, form).await;
+        return sketch(&explorer, &table, form).await;
     }
     let prepared = Prepared::<Query>::of_plan(Plan::of_one_case(table), &Resources::default());
     let prepared = prepared.map_err(|error| match error.kind() {
@@ -186,31 +184,25 @@ fn written(report: &impl Report, form: Form) -> Vec<u8> {
     }
 }
 
-/// A sketch of the curve: the same JSON as that of `branches`, in a fraction of the time.
+/// A sketch: the same JSON as that of the answer, in a fraction of the time.
 async fn sketch(
     explorer: &Explorer,
-    question: Question,
     table: &Table,
     form: Form,
 ) -> Result<Response<Body>, ApiError> {
     let out_of_bounds = |error: &dyn ToString| ApiError::out_of_bounds(error.to_string());
-    if question != Question::Branches || form != Form::Json {
-        return Err(ApiError::malformed("detail=outline is for branches in JSON"));
-    }
     // Everything is checked as for the whole answer.
     let query = Query::from_table(table).map_err(|error| out_of_bounds(&error))?;
-    let options = BranchesOptions::read(table).map_err(|error| out_of_bounds(&error))?;
-    let (&[beta], Rsb::Zero) = (&options.beta[..], options.rsb) else {
-        return Err(ApiError::out_of_bounds("an outline has one beta and rsb 0"));
-    };
+    if !query.can_be_sketched() || form != Form::Json {
+        let text = "detail=outline is for branches and chain, with rsb 0, in JSON";
+        return Err(ApiError::malformed(text));
+    }
+    bounded(&query.key())?;
     let name = format!("outline {}", query.key());
     if let Some(kept) = explorer.workshop.recall(&name) {
         return Ok(typed(form.content_type(), kept.to_vec()));
     }
-    let solve = move |_: &AtomicBool| {
-        let task = SingleTask::new(beta)?.with_prior(options.prior);
-        outline(&task, options.alpha.low, options.alpha.high)
-    };
+    let solve = move |_: &AtomicBool| query.sketch();
     let found = explorer.workshop.compute(Effort::Short, solve).await?;
     let body = json!(found.map_err(|error| out_of_bounds(&error))?).to_string().into_bytes();
     explorer.workshop.keep(name, body.clone().into());

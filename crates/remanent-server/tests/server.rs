@@ -149,6 +149,13 @@ fn a_sketch_has_the_form_of_the_whole_answer() {
     let whole = server.json("/api/theory/branches?beta=20&alpha=1.4:1.8");
     let keys = |row: &Value| row.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(keys(&rows[0]), keys(&whole["rows"][0]));
+    let chain = "/api/theory/chain?alpha=2,2&r0=0.5&beta=20";
+    let (rough, exact) = (server.json(&format!("{chain}&detail=outline")), server.json(chain));
+    assert_eq!(keys(&rough["tasks"][1]), keys(&exact["tasks"][1]));
+    let eps = |found: &Value| found["tasks"][1]["eps_by_task"][0].as_f64().unwrap();
+    assert!((eps(&rough) - eps(&exact)).abs() < 1e-3);
+    let scan = server.json(&format!("{chain}&scan=gamma%3D0,1&detail=outline"));
+    assert_eq!((scan.as_array().unwrap().len(), &scan[1]["gamma"]), (2, &1.0.into()));
 }
 
 #[test]
@@ -161,7 +168,7 @@ fn malformed_and_excessive_questions_are_refused() {
         ("single?alpha=1&colour=red", 400, "takes alpha, beta"),
         ("single?alpha=-1", 422, "out of range"),
         ("single?alpha=1&format=pdf", 400, "json, full, csv, svg"),
-        ("single?alpha=1&detail=outline", 400, "branches"),
+        ("single?alpha=1&detail=outline", 400, "branches and chain"),
         ("single?alpha=0.001:1000:0.001", 400, "at most 100000"),
         ("single?alpha=0.01:5:0.01", 422, "500 points, and this server answers at most 400"),
         ("single?alpha=0.01:1:0.01&rsb=1", 422, "at most 30"),

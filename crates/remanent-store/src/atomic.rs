@@ -33,13 +33,14 @@ pub fn write(path: &Path, parts: &[&[u8]]) -> Result<(), FileError> {
 /// is made.
 pub(crate) fn create(path: &Path, parts: &[&[u8]], flush: bool) -> Result<bool, FileError> {
     let directory = directory_of(path);
+    // In one call: there may be a hundred thousand such files.
+    let content = parts.concat();
     let attempt = || {
-        target(path)?;
-        if path.exists() {
+        if target(path)? {
             return Ok(false);
         }
         let mut file = temporary_in(directory)?;
-        parts.iter().try_for_each(|part| file.write_all(part))?;
+        file.write_all(&content)?;
         if flush {
             file.as_file().sync_all()?;
         }
@@ -126,13 +127,14 @@ pub fn is_temporary(name: &str) -> bool {
 /// Fails unless a file of this name can be written: nothing is there, or a regular file. A symbolic
 /// link is not followed and not replaced.
 pub fn check_target(path: &Path) -> Result<(), FileError> {
-    target(path).map_err(FileError::new("write", path))
+    target(path).map(|_| ()).map_err(FileError::new("write", path))
 }
 
-fn target(path: &Path) -> io::Result<()> {
+/// Whether there is a file; fails if something else is there.
+fn target(path: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        found => files::regular(found?.file_type()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        found => files::regular(found?.file_type()).map(|()| true),
     }
 }
 

@@ -16,10 +16,12 @@
 //! ```
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::cell::CHECKPOINTS;
 use crate::claim;
 use crate::failure::{self, Failure};
 use crate::layout;
@@ -28,6 +30,29 @@ use crate::sealed::{self, SealError};
 use crate::store::{MARKER, Marker};
 use crate::times;
 use crate::worker::{self, Heartbeat, Life, Observer, UnderWay};
+
+/// How a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// A process works on it.
+    Running,
+    /// All cells that were asked for have records.
+    Done,
+    /// Cells are missing, and nobody works on them.
+    Stopped,
+}
+
+impl State {
+    /// The word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Stopped => "stopped",
+        }
+    }
+}
 
 /// How far a run is.
 #[derive(Clone, Debug, Serialize)]
@@ -48,6 +73,9 @@ pub struct Status {
     pub workers: Vec<WorkerStatus>,
     /// Seconds on one thread until all is done, if cells have been timed.
     pub seconds_left: Option<f64>,
+    /// Whether cells are saved that have no record.
+    #[serde(skip)]
+    has_checkpoints: bool,
 }
 
 /// A cell that a worker has.
@@ -83,12 +111,31 @@ pub struct WorkerStatus {
     pub seconds: f64,
     /// Whether it is alive.
     pub life: Life,
+    /// Whether its heartbeat was written not long ago by the clocks, which may differ.
+    #[serde(skip)]
+    is_recent: bool,
+}
+
+impl WorkerStatus {
+    /// Whether it seems to be at work: it is alive, or it has not been watched for long and its heartbeat is recent.
+    fn is_at_work(&self) -> bool {
+        match self.life {
+            Life::Alive => true,
+            Life::Unknown => self.is_recent,
+            Life::Dead => false,
+        }
+    }
 }
 
 impl Status {
     /// Looks at a run directory.
     pub fn read(directory: &Path, observer: &mut Observer) -> Result<Self, SealError> {
         let marker = sealed::read::<Marker>(&directory.join(MARKER), "experiment")?;
+        Self::of(directory, marker.kind, observer)
+    }
+
+    /// The same for a run whose kind is known.
+    pub fn of(directory: &Path, kind: String, observer: &mut Observer) -> Result<Self, SealError> {
         let heartbeats: HashMap<String, Heartbeat> =
             worker::heartbeats(directory)?.into_iter().collect();
         let mut claimed: BTreeMap<String, String> =
@@ -116,16 +163,42 @@ impl Status {
         done.sort();
         let mut status = Self {
             directory: directory.to_owned(),
-            kind: marker.kind,
+            kind,
             done,
             under_way,
             waiting,
             failed,
-            workers: workers(&heartbeats, observer),
+            workers: workers(directory, &heartbeats, observer),
             seconds_left: None,
+            has_checkpoints: false,
         };
+        status.has_checkpoints = status.saved()? > 0;
         status.seconds_left = status.estimate(&plan)?;
         Ok(status)
+    }
+
+    /// How the run stands.
+    pub fn state(&self) -> State {
+        let is_whole = self.is_over() && self.failed.is_empty() && !self.has_checkpoints;
+        if self.workers.iter().any(WorkerStatus::is_at_work) {
+            State::Running
+        } else if is_whole && !self.done.is_empty() {
+            State::Done
+        } else {
+            State::Stopped
+        }
+    }
+
+    /// Checkpoints of cells without a record. Runs of earlier versions have no plan that lists such cells.
+    fn saved(&self) -> Result<usize, SealError> {
+        let files = layout::list(&self.directory.join(CHECKPOINTS), &[".json", ".safetensors"])?;
+        let is_done = |path: &PathBuf| {
+            let name = path.file_stem().and_then(|stem| stem.to_str());
+            name.is_some_and(|name| {
+                self.done.binary_search_by(|done| done.as_str().cmp(name)).is_ok()
+            })
+        };
+        Ok(files.iter().filter(|path| !is_done(path)).count())
     }
 
     /// All cells.
@@ -185,7 +258,17 @@ fn held(cell: &str, id: &str, heartbeat: Option<&Heartbeat>, work: u64, life: Li
     }
 }
 
-fn workers(heartbeats: &HashMap<String, Heartbeat>, observer: &mut Observer) -> Vec<WorkerStatus> {
+fn workers(
+    directory: &Path,
+    heartbeats: &HashMap<String, Heartbeat>,
+    observer: &mut Observer,
+) -> Vec<WorkerStatus> {
+    let is_recent = |id: &str| {
+        let changed = fs::metadata(worker::path(directory, id)).and_then(|found| found.modified());
+        // A heartbeat of the future is one of a clock that is ahead.
+        changed
+            .is_ok_and(|changed| changed.elapsed().map_or(true, |age| age < worker::stale_after()))
+    };
     let worker = |(id, heartbeat): (&String, &Heartbeat)| WorkerStatus {
         id: id.clone(),
         host: heartbeat.host.clone(),
@@ -193,6 +276,7 @@ fn workers(heartbeats: &HashMap<String, Heartbeat>, observer: &mut Observer) -> 
         about: heartbeat.about.clone(),
         seconds: heartbeat.seconds,
         life: observer.life(id),
+        is_recent: is_recent(id),
     };
     let mut workers: Vec<WorkerStatus> = heartbeats.iter().map(worker).collect();
     workers.sort_by(|a, b| a.id.cmp(&b.id));

@@ -350,6 +350,31 @@ fn inspect(
     config: &Value,
     fresh: bool,
 ) -> Result<Standing, StoreError> {
+    // Another process may begin the run between a look at the marker and one at the other names; on NFS the
+    // marker may stay unseen for a while.
+    let mut pauses = [0, 20, 200, 1000, 3000].into_iter().map(Duration::from_millis);
+    loop {
+        match inspect_once(directory, kind, config, fresh) {
+            Err(StoreError::NotARun(_)) if is_listed(directory)? => match pauses.next() {
+                Some(pause) => std::thread::sleep(pause),
+                None => return Err(StoreError::NotARun(directory.to_owned())),
+            },
+            standing => return standing,
+        }
+    }
+}
+
+/// Whether the marker is among the names in a directory.
+fn is_listed(directory: &Path) -> Result<bool, FileError> {
+    Ok(files::names(directory)?.iter().any(|name| name.to_str() == Some(MARKER)))
+}
+
+fn inspect_once(
+    directory: &Path,
+    kind: &str,
+    config: &Value,
+    fresh: bool,
+) -> Result<Standing, StoreError> {
     match fs::metadata(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Standing::New),
         found => {

@@ -420,6 +420,11 @@ pub(crate) fn heartbeats(directory: &Path) -> Result<Vec<(String, Heartbeat)>, F
     Ok(found)
 }
 
+/// The file of a heartbeat.
+pub(crate) fn path(directory: &Path, id: &str) -> PathBuf {
+    directory.join(WORKERS).join(format!("{id}{END}"))
+}
+
 fn heartbeat(folder: &Path, id: &str) -> Option<Heartbeat> {
     let path = folder.join(format!("{id}{END}"));
     let read = || serde_json::from_slice(&fs::read(&path).ok()?).ok();

@@ -60,6 +60,7 @@ pub struct Chain {
     q_star: Option<Vec<f64>>,
     pub(crate) choice: Vec<Choice>,
     pub(crate) resolution: Resolution,
+    is_sketch: bool,
 }
 
 /// A solved task from which the chain continues: its solution at every level of
@@ -168,6 +169,7 @@ impl ChainParameters {
             q_star,
             choice,
             resolution: Resolution::STANDARD,
+            is_sketch: false,
         })
     }
 }
@@ -176,6 +178,17 @@ impl Chain {
     /// The same with other node counts.
     pub fn with_resolution(self, resolution: Resolution) -> Self {
         Self { resolution, ..self }
+    }
+
+    /// The same for a picture: few nodes, no estimate of errors, and no other solutions than those from which the chain
+    /// continues.
+    pub(crate) fn sketched(self, resolution: Resolution) -> Self {
+        Self { resolution, is_sketch: true, ..self }
+    }
+
+    /// Node counts of the traces. Coarser ones are slower: they cannot tell whether there are folds.
+    fn tracing(&self) -> Resolution {
+        if self.is_sketch { Resolution::STANDARD } else { self.resolution }
     }
 
     /// Number of tasks.
@@ -222,7 +235,7 @@ impl Chain {
         self.raise(links, t, 0);
         let (found, chosen, why) = {
             let task = self.saddle_point(t, law_after(links, 0));
-            let curve = Curve::trace(task, alpha, self.resolution);
+            let curve = Curve::trace(task, alpha, self.tracing());
             let found = curve.as_ref().map_or(vec![], |c| roots(c, alpha, self.resolution));
             let chosen = curve.as_ref().and_then(|c| {
                 let chosen = choose(c, &found, alpha, choice, self.resolution)?;
@@ -238,6 +251,9 @@ impl Chain {
         let mut link = None;
         for (i, found) in found.iter().enumerate() {
             let is_chosen = chosen == Some(i);
+            if self.is_sketch && !is_chosen {
+                continue;
+            }
             let result = match self.stages(t, links, found) {
                 Ok((stages, estimate)) => {
                     let last = &stages[stages.len() - 1];
@@ -277,6 +293,9 @@ impl Chain {
         let first =
             Stage::of(&self.saddle_point(t, law_after(links, 0)), alpha, found, self.resolution)?;
         let mut stages = vec![first];
+        if self.is_sketch {
+            return Ok((stages, f64::NAN));
+        }
         let estimate = climb(&mut stages, |stages, level| {
             if !self.raise(links, t, level) {
                 return None;

@@ -113,6 +113,11 @@ impl<'a> Curve<'a> {
         (!strands.is_empty()).then_some(Self { task, resolution, strands })
     }
 
+    /// The same trace, with results at another resolution.
+    pub(crate) fn with_resolution(self, resolution: Resolution) -> Self {
+        Self { resolution, ..self }
+    }
+
     /// The task whose solutions these are.
     pub fn task(&self) -> &Task<'a> {
         &self.task

@@ -1,14 +1,16 @@
-//! The curve of solutions as a sketch: for a picture that follows a slider.
+//! Sketches of the curve of solutions and of a chain: for pictures that follow a slider.
 //!
 //! [`branches`](crate::branches::branches) solves every row again with more and more nodes, which takes about a hundred
-//! times as long as tracing the curve. A sketch takes the points of the trace as they are, with fewer nodes.
-//! Its rows say so: `termination` is `inaccurate`, and `quadrature_error` is not known. Errors are below the
+//! times as long as tracing the curve. A sketch takes the points of the trace as they are, and settles points between
+//! them with fewer nodes. A sketch of a chain solves each task once, with fewer nodes.
+//! Rows say so: `termination` is `inaccurate`, and `quadrature_error` is not known. Errors are below the
 //! width of a line (the tests compare the two).
 
 use rayon::prelude::*;
 use remanent_math::newton::{Outcome, Root};
 
 use crate::branches::{Branches, Corner, FoldReport, Station, stations};
+use crate::chain::{Chain, ChainResult};
 use crate::curve::{Branch, CurvePoint};
 use crate::parameters::{DomainError, check_alpha};
 use crate::resolution::Resolution;
@@ -17,8 +19,9 @@ use crate::solution::{Solution, Termination};
 use crate::stage::Stage;
 use crate::task::Task;
 
-/// Node counts of a sketch.
+/// Node counts of a sketch: of the points, and of what is reported of them.
 const FACTOR: f64 = 0.5;
+const REPORTED: f64 = 0.3;
 /// Steps of the trace longer than this in ln α are divided.
 const SPACING: f64 = 0.08;
 /// Into how many parts at the most.
@@ -29,10 +32,11 @@ const MOST: f64 = 200.0;
 pub fn outline(single: &SingleTask, low: f64, high: f64) -> Result<Branches, DomainError> {
     let (low, high) = (check_alpha(low)?, check_alpha(high)?);
     let resolution = Resolution::unchecked(FACTOR);
-    let Some(curve) = single.with_resolution(resolution).curve(high) else {
+    let Some(curve) = single.curve(high) else {
         return Ok(Branches::default());
     };
-    let at = |branch: Branch, point: &CurvePoint| row(curve.task(), branch, point, resolution);
+    let curve = curve.with_resolution(resolution);
+    let at = |branch: Branch, point: &CurvePoint| row(curve.task(), branch, point);
     let (from, to) = (low.ln(), high.ln());
     let strands = curve.strands().iter();
     let rows = strands
@@ -58,6 +62,11 @@ pub fn outline(single: &SingleTask, low: f64, high: f64) -> Result<Branches, Dom
     folds.sort_by(|a, b| a.alpha.total_cmp(&b.alpha));
     let corner = curve.corner_alpha().map(|alpha| Corner { alpha });
     Ok(Branches { rows, folds, corner, ..Branches::default() })
+}
+
+/// Sketches a chain: the solutions from which it continues, without the others.
+pub fn outline_of_chain(chain: Chain) -> ChainResult {
+    chain.sketched(Resolution::unchecked(FACTOR)).solve()
 }
 
 /// Places between two points of the trace: the branch, the points, and how far from the first.
@@ -89,7 +98,8 @@ fn pieces(stations: &[Station], from: f64, to: f64) -> Vec<Place> {
 }
 
 /// A point of the trace as it is.
-fn row(task: &Task, branch: Branch, point: &CurvePoint, resolution: Resolution) -> Solution {
+fn row(task: &Task, branch: Branch, point: &CurvePoint) -> Solution {
+    let resolution = Resolution::unchecked(REPORTED);
     let alpha = point.y[3].exp();
     let x = [point.y[0], point.y[1], point.y[2]];
     let jacobian = std::array::from_fn(|i| std::array::from_fn(|j| point.jacobian[i][j]));
@@ -103,7 +113,8 @@ fn row(task: &Task, branch: Branch, point: &CurvePoint, resolution: Resolution) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameters::Choice;
+    use crate::chain::ChainParameters;
+    use crate::parameters::{Choice, Prior};
 
     #[test]
     fn a_sketch_lies_on_the_curve() {
@@ -130,6 +141,33 @@ mod tests {
                 }
                 let off = (row.eps - exact.eps).abs();
                 assert!(off < 1e-3, "beta {beta}, alpha {}: {off}", row.alpha);
+            }
+        }
+    }
+
+    #[test]
+    fn a_sketch_of_a_chain_is_near_its_solution() {
+        for (beta, gamma, prior) in
+            [(5.0, 1.0, Prior::None), (20.0, 0.1, Prior::None), (45.0, 3.0, Prior::Uniform)]
+        {
+            let parameters = ChainParameters {
+                alpha: vec![2.0, 0.7, 3.0],
+                beta: vec![beta],
+                gamma: vec![gamma],
+                r_0: vec![0.5, -0.3],
+                prior,
+                ..ChainParameters::default()
+            };
+            let chain = parameters.check().unwrap();
+            let exact = chain.solve();
+            let sketch = outline_of_chain(chain);
+            assert_eq!(sketch.tasks.len(), exact.tasks.len());
+            for (rough, exact) in sketch.tasks.iter().zip(&exact.tasks) {
+                assert_eq!(rough.solution.branch, exact.solution.branch);
+                assert_eq!(rough.solution.termination, Termination::Inaccurate);
+                for (a, b) in rough.eps_by_task.iter().zip(&exact.eps_by_task) {
+                    assert!((a - b).abs() < 1e-3, "beta {beta}, gamma {gamma}: {a} and {b}");
+                }
             }
         }
     }

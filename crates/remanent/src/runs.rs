@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use remanent_lab::runs::results::{differences, setting};
-use remanent_lab::runs::{self, Overview, State};
+use remanent_lab::runs::{self, Overview};
 use remanent_plot::{Cell, Figure, Table};
 use remanent_store::amounts;
+use remanent_store::status::State;
 use serde_json::{Value, json};
 
 use crate::output::{self, Format, Outcome, Output, UsageError};

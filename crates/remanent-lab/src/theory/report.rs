@@ -13,6 +13,7 @@ mod tables;
 mod tune;
 
 pub use self::broken_phases::broken_phase_panel;
+pub(super) use self::chain::json as chain_json;
 
 use remanent_perceptron::randomness::Trial;
 use remanent_plot::{Figure, Table};
@@ -118,10 +119,10 @@ impl Report for TheoryReport {
             Answer::Constrained(rows) => {
                 json!(rows.iter().map(|row| row.solution).collect::<Vec<_>>())
             }
-            Answer::Chain(points) => match (&self.query.0, &points[..]) {
-                (Ask::Chain { axes, .. }, [point]) if axes.is_empty() => json!(point.chain),
-                _ => json!(points.iter().map(chain::shown).collect::<Vec<_>>()),
-            },
+            Answer::Chain(points) => {
+                let is_one = matches!(&self.query.0, Ask::Chain { axes, .. } if axes.is_empty());
+                chain_json(points, !is_one)
+            }
             Answer::Branches(found) => json!(found),
             Answer::PhaseDiagram(diagram) => json!(diagram),
             Answer::Stationary(points) => match &self.query.0 {

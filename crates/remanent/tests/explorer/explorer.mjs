@@ -217,6 +217,40 @@ await test('an answer comes at once', async () => {
   await close(page);
 });
 
+await test('paper is light, without controls, with the parameters', async () => {
+  const page = await open('#theory?alpha=1.5,2&beta=18&gamma=0.4&r0=0.3', { colorScheme: 'dark' });
+  await drawn(page, 'branches');
+  await drawn(page, 'chain');
+  await page.emulateMedia({ media: 'print' });
+  await page.waitForFunction(() => document.documentElement.classList.contains('printing'));
+  const found = await page.evaluate(() => ({
+    controls: getComputedStyle(document.querySelector('.controls')).display,
+    buttons: [...document.querySelectorAll('button')].filter((one) => one.offsetParent !== null).length,
+    paper: getComputedStyle(document.body).backgroundColor,
+    text: document.getElementById('parameters').innerText,
+    width: document.querySelector('#panel-branches .uplot').clientWidth,
+  }));
+  assert.equal(found.controls, 'none');
+  assert.equal(found.buttons, 0);
+  assert.equal(found.paper, 'rgb(255, 255, 255)');
+  assert.match(found.text, /α = 1.5, 2; β = 18; γ = 0.4; r₀ = 0.3/);
+  assert.equal(found.width, 680);
+  const file = screenshots ? { path: join(screenshots, 'paper.pdf') } : {};
+  assert.ok((await page.pdf({ format: 'A4', ...file })).length > 10_000);
+  if (screenshots) await page.screenshot({ path: join(screenshots, 'paper.png'), fullPage: true });
+  await page.emulateMedia({ media: 'screen' });
+  await page.waitForFunction(() => !document.documentElement.classList.contains('printing'));
+  assert.notEqual(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
+  await close(page);
+});
+
+await test('broken symmetry is drawn beside the symmetric curve', async () => {
+  const page = await open('#theory?rsb=auto');
+  await page.waitForFunction(() => [...document.querySelectorAll('#panel-branches .legend li')].some((li) => li.textContent.includes('steps as needed')));
+  assert.ok(await page.locator('#panel-branches .legend li').count() >= 3);
+  await close(page);
+});
+
 if (screenshots) {
   for (const [width, height, scheme] of [[360, 800, 'light'], [1000, 900, 'dark'], [1600, 1000, 'light']]) {
     for (const [name, hash] of [['theory', '#theory'], ['runs', '#runs?show=digits'], ['compare', '#runs?show=slow,fast'], ['model', '#model?source=digits&index=3']]) {

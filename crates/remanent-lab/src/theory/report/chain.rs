@@ -4,6 +4,7 @@ use remanent_plot::{Axis, Color, Curve, Figure, Map, Panel, Table};
 use remanent_theory::chain::TaskResult;
 use remanent_theory::curve::Branch;
 use remanent_theory::scan::{ScanAxis, ScanPoint};
+use serde_json::{Value, json};
 
 use super::{Conclusion, tables as rows};
 use crate::experiment::Detail;
@@ -14,8 +15,16 @@ pub(super) fn column(name: &str) -> String {
     name.replace('.', if name.starts_with("r0") { "_" } else { "" })
 }
 
+/// A chain, or all points of a scan.
+pub(in crate::theory) fn json(points: &[ScanPoint], is_scanned: bool) -> Value {
+    match points {
+        [point] if !is_scanned => json!(point.chain),
+        points => json!(points.iter().map(shown).collect::<Vec<_>>()),
+    }
+}
+
 /// A point with the scanned parameters under the names of columns.
-pub(super) fn shown(point: &ScanPoint) -> ScanPoint {
+fn shown(point: &ScanPoint) -> ScanPoint {
     let at = point.at.iter().map(|(name, value)| (column(name), *value)).collect();
     ScanPoint { at, chain: point.chain.clone() }
 }
