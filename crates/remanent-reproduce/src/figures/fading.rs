@@ -21,7 +21,7 @@ pub struct Fading;
 pub struct Measured {
     /// The overlap of neighbouring teachers in the simulations.
     r0: f64,
-    /// Stationary states of the theory, by r_0, then by λ.
+    /// Stationary states of the theory; those of one r_0 by rising λ.
     stationary: Vec<Stationary>,
     /// Samples by rising λ, then SGD by rising λ.
     simulated: Vec<Simulation>,
@@ -72,8 +72,8 @@ impl Aim {
 
     fn name(self) -> &'static str {
         match self {
-            Self::Newest => "newest task's",
-            Self::LatestThree => "latest three tasks' mean",
+            Self::Newest => "error on the newest task",
+            Self::LatestThree => "mean error on the latest three tasks",
         }
     }
 
@@ -156,9 +156,10 @@ impl Measured {
         lowest(&self.curve(r0, aim))
     }
 
-    /// All r_0 of the theory.
+    /// All r_0 of the theory, each once.
     fn overlaps(&self) -> Vec<f64> {
         let mut overlaps: Vec<f64> = self.stationary.iter().map(|s| s.r0).collect();
+        overlaps.sort_by(f64::total_cmp);
         overlaps.dedup();
         overlaps
     }
@@ -180,7 +181,7 @@ impl Measured {
         let distance = compared.distance().map_or("unknown".into(), |d| d.text());
         let lambdas: Vec<String> = self.of(learner).map(|s| s.lambda.to_string()).collect();
         Answer::new(
-            format!("Does the theory{at} predict what {name} remember with anchors that fade?"),
+            format!("Does the theory{at} predict the memory of {name} with anchors that fade?"),
             format!(
                 "Over all tasks of the stream and λ = {} the theory{at} is {distance} from {name} (root mean square): {}.",
                 lambdas.join(", "),
@@ -218,7 +219,7 @@ impl Measured {
                     .into_iter()
                     .filter_map(|r0| Some(format!("{:.2} at r_0 = {r0:.1}", self.best(r0, aim)?.0)))
                     .collect();
-                format!("for the {} error {}", aim.name(), places.join(", "))
+                format!("for the {} {}", aim.name(), places.join(", "))
             })
             .collect();
         Answer::new(
@@ -374,6 +375,21 @@ mod tests {
             remembered.errors.iter_mut().for_each(|eps| *eps = 0.01);
         }
         assert_eq!(outcomes(&judge(&other)[2]), [Contradicted, Supported]);
+    }
+
+    #[test]
+    fn the_trend_names_every_overlap_once() {
+        let mut measured = measured(0.0, 0.001);
+        let other = measured.stationary.iter().map(|s| Stationary {
+            r0: 0.2,
+            memory: s.memory.clone(),
+            ..*s
+        });
+        let other: Vec<Stationary> = other.collect();
+        measured.stationary.splice(3..3, other);
+        assert_eq!(measured.overlaps(), [0.2, 0.6]);
+        let trend = measured.trend().answer;
+        assert_eq!(trend.matches("0.70 at r_0 = 0.2").count(), 2, "{trend}");
     }
 
     #[test]

@@ -157,7 +157,10 @@ impl Study for Gamma {
 fn answer(measured: &Measured, objective: Objective, recommended: &Recommended) -> Answer {
     let recommendation = Recommendation {
         symbol: "γ",
-        aim: objective.name(),
+        aim: match objective {
+            Objective::Worst => "worst error",
+            Objective::Mean => "mean error",
+        },
         value: recommended.gamma,
         error: recommended.objective,
         at_edge: recommended.at_edge,

@@ -8,7 +8,7 @@ use crate::verdict::{Answer, Estimate, Outcome, Test, Threshold};
 pub struct Recommendation {
     /// The parameter, e.g. γ.
     pub symbol: &'static str,
-    /// Which error is to be low, e.g. worst.
+    /// What is to be low, e.g. "worst error".
     pub aim: &'static str,
     /// The value; none if the theory has no solution.
     pub value: Option<f64>,
@@ -30,10 +30,10 @@ impl Recommendation {
     pub fn answer(&self, tried: &[Tried], apart: fn(f64, f64) -> f64) -> Answer {
         let Self { symbol, aim, .. } = self;
         let question = format!(
-            "Is the {symbol} that the theory recommends for a low {aim} error the one that simulations find best?"
+            "Is the {symbol} that the theory recommends for a low {aim} the one that simulations find best?"
         );
         let open = |why: &str| Answer::new(question.clone(), capital(why));
-        let none = format!("for the {aim} error the theory recommends no {symbol}");
+        let none = format!("for the {aim} the theory recommends no {symbol}");
         let Some(value) = self.value else {
             return open(&format!("{none}: it has no solution."));
         };
@@ -51,13 +51,12 @@ impl Recommendation {
         let nearest =
             found.iter().min_by(|a, b| apart(a.0.value, value).total_cmp(&apart(b.0.value, value)));
         let (Some(best), Some(nearest)) = (best, nearest) else {
-            return open(&format!("the {aim} error was not simulated."));
+            return open(&format!("the {aim} was not simulated."));
         };
         let (at_best, at_nearest) = (best.0.value, nearest.0.value);
         let difference = Estimate::paired(&nearest.0.errors, &best.0.errors);
-        let quantity = format!(
-            "{aim} error at {symbol} = {at_nearest} less the lowest, at {symbol} = {at_best}"
-        );
+        let quantity =
+            format!("{aim} at {symbol} = {at_nearest} less the lowest, at {symbol} = {at_best}");
         let mut tests = vec![Test::below(quantity.as_str(), difference, CLOSE)];
         if at_best != at_nearest {
             tests.push(Test::above(quantity, difference, Threshold::ZERO));
@@ -69,7 +68,7 @@ impl Recommendation {
             format!("the best is {symbol} = {at_best} with {}, {lower}", best.1.text())
         };
         let said = format!(
-            "for the {aim} error the theory recommends {symbol} = {value:.3} (error {}). At the nearest simulated {symbol} = \
+            "for the {aim} the theory recommends {symbol} = {value:.3} (error {}). At the nearest simulated {symbol} = \
              {at_nearest} the error is {}; {compared}.",
             self.error.map_or("unknown".into(), error),
             nearest.1.text(),
@@ -101,7 +100,7 @@ mod tests {
     fn answer(differences: &[f64], at_edge: bool) -> Answer {
         let recommended = Recommendation {
             symbol: "γ",
-            aim: "mean",
+            aim: "mean error",
             value: Some(0.9),
             error: Some(0.3),
             at_edge,
