@@ -550,10 +550,11 @@ fn a_fold_at_a_small_gap() {
     let expected = ((17.0 - 16.99116) / (16.995 - 16.99116_f64)).powi(2);
     let found = beyond(1) / beyond(0);
     assert!((found / expected - 1.0).abs() < 0.1, "{found} {expected}");
-    // The largest α of the drawn curve cannot be larger than that of the fold.
+    // The largest α of the drawn curve cannot be larger than that of the fold, and its points are dense
+    // enough to show the fold.
     let drawn = task(17.0).branch(1).iter().map(|s| s.alpha).fold(0.0, f64::max);
     let fold = rows[1].poor_until.unwrap();
-    assert!(drawn <= fold + 1e-10 && fold - drawn < 1e-7, "{drawn} {fold}");
+    assert!(drawn <= fold + 1e-10 && fold - drawn < 0.3 * beyond(1), "{drawn} {fold}");
 }
 
 /// Just above the β at which the onset becomes discontinuous clusters are born before they condense, and they
