@@ -181,14 +181,8 @@ pub fn advance<const M: usize>(
     distance: f64,
     tolerance: f64,
 ) -> Option<Point<M>> {
-    let predicted = axpy(&from.y, distance, &from.tangent);
-    let corrected =
-        correct(f, &predicted, &from.tangent, &from.jacobian, tolerance, 12).or_else(|| {
-            let r = f(&predicted)?;
-            let fresh = differences(f, &predicted, &r, 1e-6)?;
-            correct(f, &predicted, &from.tangent, &fresh, tolerance, 20)
-        });
-    let (y, jacobian, _) = corrected?;
+    let predicted = Point { y: axpy(&from.y, distance, &from.tangent), ..*from };
+    let Point { y, jacobian, .. } = settle_within(f, &predicted, tolerance, 12)?;
     point_at(f, y, &from.tangent, 1e-6).or_else(|| {
         let tangent = tangent_of(jacobian, &from.tangent)?;
         Some(Point { y, tangent, jacobian })
@@ -202,13 +196,22 @@ pub fn settle<const M: usize>(
     near: &Point<M>,
     tolerance: f64,
 ) -> Option<Point<M>> {
-    let corrected =
-        correct(f, &near.y, &near.tangent, &near.jacobian, tolerance, 6).or_else(|| {
-            let r = f(&near.y)?;
-            let fresh = differences(f, &near.y, &r, 1e-6)?;
-            correct(f, &near.y, &near.tangent, &fresh, tolerance, 20)
-        });
-    let (y, jacobian, _) = corrected?;
+    settle_within(f, near, tolerance, 6)
+}
+
+/// [`settle`] with at most so many evaluations before the derivatives are computed again.
+fn settle_within<const M: usize>(
+    f: Equations<M>,
+    near: &Point<M>,
+    tolerance: f64,
+    evaluations: usize,
+) -> Option<Point<M>> {
+    let corrected = correct(f, &near.y, &near.tangent, &near.jacobian, tolerance, evaluations);
+    let (y, jacobian, _) = corrected.or_else(|| {
+        let r = f(&near.y)?;
+        let fresh = differences(f, &near.y, &r, 1e-6)?;
+        correct(f, &near.y, &near.tangent, &fresh, tolerance, 20)
+    })?;
     Some(Point { y, jacobian, ..*near })
 }
 

@@ -117,19 +117,26 @@ multiversioned! {
 /// Numbers that are made together by [`Stream::fill_normals`].
 const GROUP: usize = 4 * LANES;
 
+/// The words of a group: word k of the block of each lane in row k.
+#[inline(always)]
+fn words_of_group(group: u32, rest: [u32; 3], key: [u32; 2]) -> [[u32; LANES]; 4] {
+    let first = group.wrapping_mul(LANES as u32);
+    let mut words = [[0_u32; LANES]; 4];
+    for lane in 0..LANES {
+        let counter = [first.wrapping_add(lane as u32), rest[0], rest[1], rest[2]];
+        let block = philox4x32(counter, key);
+        for (word, value) in words.iter_mut().zip(block) {
+            word[lane] = value;
+        }
+    }
+    words
+}
+
 multiversioned! {
     fn normals_in_groups(group: u32, rest: [u32; 3], key: [u32; 2], out: &mut [f32]) {
         for (g, chunk) in out.chunks_mut(GROUP).enumerate() {
-            let first = group.wrapping_add(g as u32).wrapping_mul(LANES as u32);
+            let words = words_of_group(group.wrapping_add(g as u32), rest, key);
             let mut normals = [[0.0_f32; LANES]; 4];
-            let mut words = [[0_u32; LANES]; 4];
-            for lane in 0..LANES {
-                let counter = [first.wrapping_add(lane as u32), rest[0], rest[1], rest[2]];
-                let block = philox4x32(counter, key);
-                for (word, value) in words.iter_mut().zip(block) {
-                    word[lane] = value;
-                }
-            }
             for pair in [0, 2] {
                 for lane in 0..LANES {
                     let (a, b) = box_muller(words[pair][lane], words[pair + 1][lane]);
@@ -145,15 +152,7 @@ multiversioned! {
 multiversioned! {
     fn uniforms_in_groups(group: u32, rest: [u32; 3], key: [u32; 2], out: &mut [f32]) {
         for (g, chunk) in out.chunks_mut(GROUP).enumerate() {
-            let first = group.wrapping_add(g as u32).wrapping_mul(LANES as u32);
-            let mut words = [[0_u32; LANES]; 4];
-            for lane in 0..LANES {
-                let counter = [first.wrapping_add(lane as u32), rest[0], rest[1], rest[2]];
-                let block = philox4x32(counter, key);
-                for (word, value) in words.iter_mut().zip(block) {
-                    word[lane] = value;
-                }
-            }
+            let words = words_of_group(group.wrapping_add(g as u32), rest, key);
             for (out, word) in chunk.iter_mut().zip(words.as_flattened()) {
                 // 23 bits and a half: exact in single precision, and neither end is reached.
                 *out = ((word >> 9) as f32 + 0.5) * (1.0 / 8_388_608.0);
