@@ -61,6 +61,7 @@ mod fold;
 mod landmarks;
 mod law;
 mod level;
+mod narrow;
 mod onset;
 mod phase;
 mod report;

@@ -14,6 +14,7 @@
 //! Each term is of second order in the breaking, and their sum of third.
 
 use super::energy::{StepEnergy, step_energy};
+use super::narrow::Width;
 use super::site::{StepSite, Surroundings};
 use super::state::{State, StepConjugates, alpha_index, x_index};
 use crate::inherited::InheritedLaw;
@@ -31,6 +32,8 @@ pub struct System<'a> {
     pub inherited: Option<&'a InheritedLaw>,
     /// 1 − q_⋆, if the self-overlap is held fixed.
     pub one_minus_q_star: Option<f64>,
+    /// How the integrals over a step are done.
+    pub width: Width,
     /// Node counts.
     pub resolution: Resolution,
 }
@@ -44,16 +47,18 @@ pub struct Turn {
     pub excess_q_d: Option<f64>,
     /// The energetic side, at the order parameters that follow, for α = 1.
     pub energy: StepEnergy,
+    /// How the integrals over a step were done.
+    pub width: Width,
 }
 
 impl<'a> System<'a> {
     /// From conjugates to order parameters to conjugates; `None` outside the domain.
     pub fn turn(&self, state: &State, signs: bool) -> Option<Turn> {
-        if !state.is_possible() {
+        if !state.is_possible(self.width) {
             return None;
         }
-        let mut site =
-            self.surroundings().step_site(&state.conjugates, &state.x, signs, self.resolution);
+        let (c, x) = (&state.conjugates, &state.x);
+        let mut site = self.surroundings().step_site(c, x, signs, self.width, self.resolution);
         let excess_q_d =
             self.one_minus_q_star.map(|kappa| (site.overlaps.one_minus_q_d / kappa).ln());
         if let Some(kappa) = self.one_minus_q_star {
@@ -62,8 +67,8 @@ impl<'a> System<'a> {
         if !site.overlaps.are_possible() {
             return None;
         }
-        let energy = step_energy(&site.overlaps, &state.x, self.beta, self.resolution);
-        Some(Turn { site, excess_q_d, energy })
+        let energy = step_energy(&site.overlaps, x, self.beta, self.width, self.resolution);
+        Some(Turn { site, excess_q_d, energy, width: self.width })
     }
 
     /// What a weight sees besides the patterns.
@@ -97,6 +102,11 @@ impl<'a> System<'a> {
     pub fn with_resolution(self, resolution: Resolution) -> Self {
         Self { resolution, ..self }
     }
+
+    /// The same for a small gap.
+    pub fn narrow(self) -> Self {
+        Self { width: Width::Narrow, ..self }
+    }
 }
 
 /// The residuals, if the turn from `state` is known.
@@ -119,16 +129,31 @@ pub fn residual_of<const M: usize>(y: &[f64; M], state: &State, turn: &Turn) -> 
         r[0] = excess;
     }
     for l in 1..=steps {
-        let area = state.conjugates.gaps[l - 1] * turn.site.overlaps.gaps[l - 1];
-        r[x_index(steps, l)] = d_phi_d_x(state, turn, l) / area;
+        let c = &state.conjugates;
+        let area = c.gaps[l - 1] * turn.site.overlaps.gaps[l - 1];
+        // The equation of a narrow gap is divided by it once more, so that x stays determined.
+        r[x_index(steps, l)] = match turn.width {
+            Width::Any => d_phi_d_x(state, turn, l) / area,
+            Width::Narrow => third_order(state, turn, l) / area * c.q_0_hat / c.gaps[l - 1],
+        };
     }
     r[alpha_index(steps)] = 0.0;
     r.iter().all(|v| v.is_finite()).then_some(r)
 }
 
+/// The part of ∂φ/∂x_l that is left where the gap's own equation holds.
+fn third_order(state: &State, turn: &Turn, l: usize) -> f64 {
+    turn.site.third_order[l - 1] + state.alpha * turn.energy.third_order[l - 1]
+}
+
 /// ∂φ/∂x_l at fixed order parameters.
 pub fn d_phi_d_x(state: &State, turn: &Turn, l: usize) -> f64 {
-    let area = state.conjugates.gaps[l - 1] * turn.site.overlaps.gaps[l - 1];
+    let (gap, gap_hat) = (turn.site.overlaps.gaps[l - 1], state.conjugates.gaps[l - 1]);
+    if turn.width == Width::Narrow {
+        let mismatch = state.alpha * turn.energy.gaps[l - 1] - gap_hat;
+        return third_order(state, turn, l) + 0.25 * gap * mismatch;
+    }
+    let area = gap_hat * gap;
     turn.site.excess[l - 1] + state.alpha * turn.energy.excess[l - 1] - 0.5 * area
 }
 

@@ -8,6 +8,7 @@ use remanent_math::newton::Root;
 use remanent_math::scalar;
 
 use super::equations::{System, stabilities};
+use super::narrow::Width;
 use super::onset::replicon_zero;
 use super::report::{RsbSolution, finish};
 use super::solve::{Hold, solve};
@@ -93,6 +94,7 @@ impl<'a> BrokenTask<'a> {
             coupling: self.task.coupling,
             inherited: self.task.inherited,
             one_minus_q_star: self.task.one_minus_q_star,
+            width: Width::Any,
             resolution: self.resolution,
         }
     }
