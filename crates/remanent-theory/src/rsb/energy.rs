@@ -91,9 +91,9 @@ pub fn step_energy(
         resolution: resolution.factor(),
     };
     let steps = x.len();
-    if width == Width::Narrow {
+    if width != Width::Any {
         let nodes = s.outermost();
-        let narrow = Narrow::new(x[0], s.gaps[0], 0.0, s.resolution);
+        let narrow = Narrow::new(x[0], s.gaps[0], 0.0, (width, s.resolution));
         let rows = narrow.rows(&nodes.x, INNERMOST, |fields| s.rows(None, 1, fields));
         return s.average(&nodes, &rows, INNERMOST + ADDED, (kappa, width));
     }

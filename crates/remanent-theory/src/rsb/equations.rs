@@ -16,9 +16,17 @@
 use super::energy::{StepEnergy, step_energy};
 use super::narrow::Width;
 use super::site::{StepSite, Surroundings};
-use super::state::{State, StepConjugates, alpha_index, x_index};
+use super::state::{State, StepConjugates, StepOverlaps, alpha_index, x_index};
 use crate::inherited::InheritedLaw;
 use crate::resolution::Resolution;
+
+/// Fields change the moments of a site measure over a distance √(1 + A) at least. A variance below this part of
+/// its square is narrow,
+pub const NARROW: f64 = 0.3;
+/// and below this one the expansion of its third order is good to 1e-9.
+const NARROWEST: f64 = 0.05;
+/// And this part of q_0_hat is what a lattice resolves.
+const SMALL: f64 = 5e-3;
 
 /// Everything that defines the saddle point but α and K.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +40,8 @@ pub struct System<'a> {
     pub inherited: Option<&'a InheritedLaw>,
     /// 1 − q_⋆, if the self-overlap is held fixed.
     pub one_minus_q_star: Option<f64>,
-    /// How the integrals over a step are done.
-    pub width: Width,
+    /// One step is integrated around every field by itself where its [`narrowness`] is below this.
+    pub narrow_below: f64,
     /// Node counts.
     pub resolution: Resolution,
 }
@@ -49,16 +57,28 @@ pub struct Turn {
     pub energy: StepEnergy,
     /// How the integrals over a step were done.
     pub width: Width,
+    /// The factor of the equations of x: that of a narrow gap is divided by it once more, so that x stays
+    /// determined.
+    pub scale: f64,
 }
 
 impl<'a> System<'a> {
     /// From conjugates to order parameters to conjugates; `None` outside the domain.
     pub fn turn(&self, state: &State, signs: bool) -> Option<Turn> {
-        if !state.is_possible(self.width) {
+        let narrowness = narrowness(&state.conjugates);
+        let is_small = narrowness < self.narrow_below && relative_gap(&state.conjugates) < SMALL;
+        let is_narrow = state.x.len() == 1 && is_small;
+        let width = match is_narrow {
+            true if narrowness < NARROWEST => Width::Narrowest,
+            true => Width::Narrow,
+            false => Width::Any,
+        };
+        let scale = if is_narrow { self.narrow_below / narrowness } else { 1.0 };
+        if !state.is_possible(width) {
             return None;
         }
         let (c, x) = (&state.conjugates, &state.x);
-        let mut site = self.surroundings().step_site(c, x, signs, self.width, self.resolution);
+        let mut site = self.surroundings().step_site(c, x, signs, width, self.resolution);
         let excess_q_d =
             self.one_minus_q_star.map(|kappa| (site.overlaps.one_minus_q_d / kappa).ln());
         if let Some(kappa) = self.one_minus_q_star {
@@ -67,8 +87,17 @@ impl<'a> System<'a> {
         if !site.overlaps.are_possible() {
             return None;
         }
-        let energy = step_energy(&site.overlaps, x, self.beta, self.width, self.resolution);
-        Some(Turn { site, excess_q_d, energy, width: self.width })
+        let is_wide = || self.energy_narrowness(&site.overlaps) > self.narrow_below;
+        let energy_width = if is_narrow && is_wide() { Width::Any } else { width };
+        let energy = step_energy(&site.overlaps, x, self.beta, energy_width, self.resolution);
+        Some(Turn { site, excess_q_d, energy, width, scale })
+    }
+
+    /// The variance of a narrow step of the energy, in units of the largest inverse curvature of L.
+    fn energy_narrowness(&self, o: &StepOverlaps) -> f64 {
+        let kappa = o.one_minus_q_d;
+        let bend = self.beta / (1.0 + self.beta * o.q_d_minus_q_k / kappa);
+        o.gaps[0] / kappa * bend
     }
 
     /// What a weight sees besides the patterns.
@@ -102,11 +131,16 @@ impl<'a> System<'a> {
     pub fn with_resolution(self, resolution: Resolution) -> Self {
         Self { resolution, ..self }
     }
+}
 
-    /// The same for a small gap.
-    pub fn narrow(self) -> Self {
-        Self { width: Width::Narrow, ..self }
-    }
+/// The innermost gap, in units of the square of the distance over which fields change the site measure.
+fn narrowness(c: &StepConjugates) -> f64 {
+    c.gaps.last().map_or(f64::INFINITY, |gap| gap / (1.0 + c.stiffness.max(0.0)))
+}
+
+/// The innermost gap relative to q_0_hat.
+fn relative_gap(c: &StepConjugates) -> f64 {
+    c.gaps.last().map_or(f64::INFINITY, |gap| gap / c.q_0_hat)
 }
 
 /// The residuals, if the turn from `state` is known.
@@ -131,11 +165,11 @@ pub fn residual_of<const M: usize>(y: &[f64; M], state: &State, turn: &Turn) -> 
     for l in 1..=steps {
         let c = &state.conjugates;
         let area = c.gaps[l - 1] * turn.site.overlaps.gaps[l - 1];
-        // The equation of a narrow gap is divided by it once more, so that x stays determined.
-        r[x_index(steps, l)] = match turn.width {
-            Width::Any => d_phi_d_x(state, turn, l) / area,
-            Width::Narrow => third_order(state, turn, l) / area * c.q_0_hat / c.gaps[l - 1],
+        let slope = match turn.width {
+            Width::Any => d_phi_d_x(state, turn, l),
+            Width::Narrow | Width::Narrowest => third_order(state, turn, l) * turn.scale,
         };
+        r[x_index(steps, l)] = slope / area;
     }
     r[alpha_index(steps)] = 0.0;
     r.iter().all(|v| v.is_finite()).then_some(r)
@@ -149,7 +183,7 @@ fn third_order(state: &State, turn: &Turn, l: usize) -> f64 {
 /// ∂φ/∂x_l at fixed order parameters.
 pub fn d_phi_d_x(state: &State, turn: &Turn, l: usize) -> f64 {
     let (gap, gap_hat) = (turn.site.overlaps.gaps[l - 1], state.conjugates.gaps[l - 1]);
-    if turn.width == Width::Narrow {
+    if turn.width != Width::Any {
         let mismatch = state.alpha * turn.energy.gaps[l - 1] - gap_hat;
         return third_order(state, turn, l) + 0.25 * gap * mismatch;
     }

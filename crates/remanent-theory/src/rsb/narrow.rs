@@ -14,7 +14,8 @@
 //!
 //! The terms ¼ c Var ψ' of the two sides cancel against ½ (q_1_hat − q_0_hat)(q_1 − q_0) of ∂φ/∂x. What remains, of third
 //! order, follows from v and v' at both ends, up to a relative error of the order of 1e-3 (c/τ)⁴ where v changes
-//! over τ. It is known to nearly full relative accuracy however small c is.
+//! over τ. It is known to nearly full relative accuracy however small c is. Where c is not that small the subtraction
+//! costs few digits and is done, with the relative entropy taken from exponents that are themselves of order c.
 
 use remanent_math::hermite::Rule;
 
@@ -27,6 +28,8 @@ pub enum Width {
     Any,
     /// Around every outer field by itself, for one step with a small gap.
     Narrow,
+    /// The same for one so small that the difference of third order is taken in closed form.
+    Narrowest,
 }
 
 impl Width {
@@ -39,7 +42,7 @@ impl Width {
     ) -> (Vec<f64>, Vec<f64>) {
         let of_level = |l| match (self, column(l)) {
             (Self::Any, (area, excess)) => (excess, excess - 0.25 * area),
-            (Self::Narrow, (area, third)) => (0.25 * area + third, third),
+            (Self::Narrow | Self::Narrowest, (area, third)) => (0.25 * area + third, third),
         };
         (1..=steps).map(of_level).unzip()
     }
@@ -55,12 +58,18 @@ pub(super) struct Narrow {
     variance: f64,
     /// The constant by which ψ' exceeds its column.
     offset: f64,
+    width: Width,
 }
 
 impl Narrow {
-    pub(super) fn new(x: f64, variance: f64, offset: f64, resolution: f64) -> Self {
+    pub(super) fn new(
+        x: f64,
+        variance: f64,
+        offset: f64,
+        (width, resolution): (Width, f64),
+    ) -> Self {
         let nodes = (NODES * resolution).ceil().clamp(6.0, 40.0) as usize;
-        Self { rule: Rule::new(nodes), x, variance, offset }
+        Self { rule: Rule::new(nodes), x, variance, offset, width }
     }
 
     /// Rows of the outer level at rising fields, in the order of [`super::level::Level::row`]; the last column has only
@@ -94,19 +103,19 @@ impl Narrow {
         for (((centre, values), tilt), row) in
             around.zip(&tilts).zip(rows.chunks_mut(columns + ADDED))
         {
-            self.row(*tilt, centre[0], values, row);
+            self.row(*tilt, centre, values, row);
         }
         rows
     }
 
-    /// The row of one outer field, from the values at its nodes, the tilt of its Gaussian and ψ there.
-    fn row(&self, tilt: f64, reference: f64, values: &[f64], row: &mut [f64]) {
+    /// The row of one outer field, from the values at its nodes, the tilt of its Gaussian and the values there.
+    fn row(&self, tilt: f64, centre: &[f64], values: &[f64], row: &mut [f64]) {
         let Rule { nodes, weights, .. } = &self.rule;
         let (columns, n) = (row.len() - ADDED, nodes.len());
         let value = |k: usize, column: usize| values[k * columns + column];
-        let mut p: Vec<f64> = (0..n)
-            .map(|k| weights[k] * (self.x * (value(k, 0) - reference) - tilt * nodes[k]).exp())
-            .collect();
+        let exponents: Vec<f64> =
+            (0..n).map(|k| self.x * (value(k, 0) - centre[0]) - tilt * nodes[k]).collect();
+        let mut p: Vec<f64> = exponents.iter().zip(weights).map(|(e, w)| w * e.exp()).collect();
         let total: f64 = p.iter().sum();
         p.iter_mut().for_each(|p| *p /= total);
         let mean = |f: &dyn Fn(usize) -> f64| (0..n).map(|k| p[k] * f(k)).sum::<f64>();
@@ -115,12 +124,20 @@ impl Narrow {
         }
         let (slope, bend) = (row[SLOPE], row[BEND]);
         let variance = mean(&|k| (value(k, SLOPE) - slope).powi(2));
-        row[0] = reference + (total.ln() - 0.5 * tilt * tilt) / self.x;
+        row[0] = centre[0] + (total.ln() - 0.5 * tilt * tilt) / self.x;
         row[BEND] += self.x * variance;
         row[columns] = variance;
         row[columns + 1] = bend;
         row[columns + 2] = mean(&|k| value(k, BEND).powi(2));
-        row[columns + 3] = self.third_order(&p, values, columns, (slope, bend, variance));
+        row[columns + 3] = if self.width == Width::Narrowest {
+            self.third_order(&p, values, columns, (slope, bend, variance))
+        } else {
+            // Relative entropy to the Gaussian around the mean, whose place differs from that of the nodes.
+            let excess = exponents.iter().zip(weights).map(|(e, w)| w * e.exp_m1()).sum::<f64>();
+            let displaced = self.x * self.variance.sqrt() * (slope - centre[SLOPE]);
+            let entropy = mean(&|k| exponents[k]) - excess.ln_1p() - 0.5 * displaced * displaced;
+            entropy / (self.x * self.x) - 0.25 * self.variance * variance
+        };
     }
 
     /// ½ ∫_0^c (t − c/2) v(t) dt, from v and v' at both ends.

@@ -91,8 +91,8 @@ impl Surroundings<'_> {
         let site = Site { stiffness: c.stiffness, entropy: self.coupling };
         let mut levels = Levels::new(site, c, x, signs, resolution);
         let (fields, probabilities) = self.outermost(&mut levels, resolution);
-        if width == Width::Narrow {
-            let narrow = Narrow::new(x[0], c.gaps[0], 1.0, levels.resolution);
+        if width != Width::Any {
+            let narrow = Narrow::new(x[0], c.gaps[0], 1.0, (width, levels.resolution));
             let rows = narrow.rows(&fields, levels.columns(1), |fields| levels.innermost(fields));
             return levels.average(&probabilities, &rows, width);
         }

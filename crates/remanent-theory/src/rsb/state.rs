@@ -141,7 +141,7 @@ impl State {
     pub fn is_possible(&self, width: Width) -> bool {
         let smallest = match width {
             Width::Any => SMALLEST_GAP,
-            Width::Narrow => SMALLEST_NARROW_GAP,
+            Width::Narrow | Width::Narrowest => SMALLEST_NARROW_GAP,
         };
         let sensible = |v: &f64| *v > 1e-14 && *v < 1e14;
         let c = &self.conjugates;
