@@ -174,7 +174,13 @@ impl Problem {
         let list =
             |values: &[f64]| values.iter().map(|v| format!("{v:e}")).collect::<Vec<_>>().join(",");
         let mut text = format!("--alpha {} --beta {}", list(&p.alpha), list(&p.beta));
-        for (name, values) in [("r0", &p.r_0), ("gamma", &p.gamma), ("q-star", &p.q_star)] {
+        for (name, values) in [
+            ("r0", &p.r_0),
+            ("gamma", &p.gamma),
+            ("lambda", &p.lambda),
+            ("rho", &p.rho),
+            ("q-star", &p.q_star),
+        ] {
             if !values.is_empty() {
                 text += &format!(" --{name}={}", list(values));
             }
