@@ -80,7 +80,8 @@ pub(super) fn tables(phases: &BrokenPhases, detail: Detail) -> Vec<Table> {
     vec![table, points]
 }
 
-pub(super) fn figure(phases: &BrokenPhases) -> Figure {
+/// The phase diagram with one step as a figure of its own.
+pub fn broken_phase_figure(phases: &BrokenPhases) -> Figure {
     Figure::single(annotated(phases).unwrap_or_else(|| broken_phase_panel(phases)))
 }
 
@@ -211,12 +212,12 @@ fn annotated(phases: &BrokenPhases) -> Option<Panel> {
         ("dynamical", 150.0, Side::Left, "clusters are born"),
         ("onset, x = 1", 62.0, Side::Left, "clusters condense"),
         ("replicon zero", 130.0, Side::Right, "λ = 0"),
-        ("good begins", 62.0, Side::Right, "good branch begins"),
+        ("good begins", 70.0, Side::Left, "good branch begins"),
         ("crossing", 120.0, Side::Left, "crossing"),
-        ("poor ends", 120.0, Side::Right, "poor branch ends"),
-        ("gap closes", 13.5, Side::Right, "gap closes"),
+        ("poor ends", 90.0, Side::Right, "poor branch ends"),
+        ("gap closes", 12.7, Side::Right, "gap closes"),
         ("RS crossing", 48.0, Side::Left, "crossing (RS)"),
-        ("RS poor ends", 19.2, Side::Right, "end (RS)"),
+        ("RS poor ends", 22.4, Side::Left, "poor ends (RS)"),
     ];
     for (label, beta, side, text) in names {
         let Some(line) = lines.iter().find(|line| line.label == label) else { continue };
@@ -225,7 +226,7 @@ fn annotated(phases: &BrokenPhases) -> Option<Panel> {
         // Black lines of one step and grey ones of replica symmetry keep their colours too.
         panel.push(Note::new(alpha + aside, beta, text).color(line.color).side(side));
     }
-    let places = [(0.0, 0.86, Side::Middle), (0.05, 0.955, Side::Right), (-0.03, 0.94, Side::Left)];
+    let places = [(0.0, 0.86, Side::Middle), (0.05, 0.9, Side::Right), (-0.03, 0.94, Side::Left)];
     for (((name, p), marker), (aside, below, side)) in points.into_iter().zip(MARKERS).zip(places) {
         panel
             .push(Points::new(vec![p.alpha], vec![p.beta]).color(Color::Palette(6)).marker(marker));
@@ -235,7 +236,7 @@ fn annotated(phases: &BrokenPhases) -> Option<Panel> {
     for (alpha, beta, text) in [
         (0.3, 11.0, "one state\n(replica symmetry)"),
         (0.95, 26.0, "clusters\n(one step of breaking)"),
-        (1.83, 130.0, "good state"),
+        (1.83, 160.0, "good state"),
     ] {
         panel.push(Note::new(alpha, beta, text).color(Color::GREY).side(Side::Middle));
     }
