@@ -217,13 +217,17 @@ fn annotated(phases: &BrokenPhases) -> Option<Panel> {
         ("poor ends", 90.0, Side::Right, "poor branch ends"),
         ("gap closes", 12.7, Side::Right, "gap closes"),
         ("RS crossing", 48.0, Side::Left, "crossing (RS)"),
-        ("RS poor ends", 22.4, Side::Left, "poor ends (RS)"),
+        ("RS poor ends", 17.9, Side::Right, "poor ends (RS)"),
     ];
     for (label, beta, side, text) in names {
         let Some(line) = lines.iter().find(|line| line.label == label) else { continue };
         let Some(alpha) = line.alpha(beta) else { continue };
-        let aside = if side == Side::Left { -0.025 } else { 0.025 };
-        // Black lines of one step and grey ones of replica symmetry keep their colours too.
+        let aside = match (label, side) {
+            // Nearly horizontal: the name stands below.
+            ("RS poor ends", _) => 0.1,
+            (_, Side::Left) => -0.025,
+            _ => 0.025,
+        };
         panel.push(Note::new(alpha + aside, beta, text).color(line.color).side(side));
     }
     let places = [(0.0, 0.86, Side::Middle), (0.05, 0.9, Side::Right), (-0.03, 0.94, Side::Left)];
