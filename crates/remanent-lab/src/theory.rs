@@ -54,5 +54,5 @@ pub use options::{
     Question, Rsb, SingleOptions, TasksOptions, TuneOptions, Wanted,
 };
 pub use query::{Query, QueryError};
-pub use report::{TheoryReport, broken_phase_panel};
+pub use report::{TheoryReport, broken_phase_figure, broken_phase_panel};
 pub use stream::StreamPoint;

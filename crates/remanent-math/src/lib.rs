@@ -48,6 +48,7 @@ pub mod continuation;
 pub mod elementary;
 pub mod elementary32;
 pub mod grid;
+pub mod hermite;
 pub mod legendre;
 pub mod linear;
 pub mod newton;

@@ -59,16 +59,20 @@ impl Figure {
         let rows = self.panels.len().div_ceil(columns).max(1);
         let title = self.title.as_deref().filter(|title| !title.is_empty());
         let top = if title.is_some() { TITLE_HEIGHT } else { 0.0 };
-        let (width, height) = (CELL.0 * columns as f64, CELL.1 * rows as f64 + top);
+        let wanted = self.panels.iter().filter_map(|panel| panel.size);
+        let cell_size = wanted.fold(CELL, |a, b| (a.0.max(b.0), a.1.max(b.1)));
+        let (width, height) = (cell_size.0 * columns as f64, cell_size.1 * rows as f64 + top);
         let mut svg = Svg::default();
         if let Some(title) = title {
             let size = draw::shrunk(title, TITLE_SIZE, width - 20.0);
             svg.text((0.5 * width, 25.0), title, size, Anchor::Middle);
         }
         let cell = |index: usize| {
-            let (left, top) =
-                (CELL.0 * (index % columns) as f64, top + CELL.1 * (index / columns) as f64);
-            Rect { left, top, right: left + CELL.0, bottom: top + CELL.1 }
+            let (left, top) = (
+                cell_size.0 * (index % columns) as f64,
+                top + cell_size.1 * (index / columns) as f64,
+            );
+            Rect { left, top, right: left + cell_size.0, bottom: top + cell_size.1 }
         };
         let mut prepared: Vec<Prepared<'_>> = self
             .panels

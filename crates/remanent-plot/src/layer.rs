@@ -114,6 +114,52 @@ pub struct Map {
     pub(crate) kind: Kind,
 }
 
+/// Which part of a text stands at its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Side {
+    /// The text begins there.
+    #[default]
+    Right,
+    /// Its middle is there.
+    Middle,
+    /// It ends there.
+    Left,
+}
+
+/// A text inside the panel, for labels that stand at what they name. It may have several lines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Note {
+    /// Abscissa of its place.
+    pub x: f64,
+    /// Ordinate of its place: half the height of the text.
+    pub y: f64,
+    /// The text, in the markup of [`crate::text`].
+    pub text: String,
+    /// Colour.
+    pub color: Color,
+    /// On which side of its place it stands.
+    pub side: Side,
+}
+
+impl Note {
+    /// A black text to the right of a place.
+    pub fn new(x: f64, y: f64, text: impl Into<String>) -> Self {
+        Self { x, y, text: text.into(), color: Color::Palette(6), side: Side::Right }
+    }
+
+    /// Sets the colour.
+    pub fn color(mut self, color: Color) -> Self {
+        self.color = color;
+        self
+    }
+
+    /// Sets the side of its place on which it stands.
+    pub fn side(mut self, side: Side) -> Self {
+        self.side = side;
+        self
+    }
+}
+
 /// Any of the layers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Layer {
@@ -131,6 +177,8 @@ pub enum Layer {
     HorizontalLine(HorizontalLine),
     /// A map.
     Map(Map),
+    /// A text.
+    Note(Note),
 }
 
 impl Layer {
@@ -142,7 +190,7 @@ impl Layer {
             Self::Band(band) => band.label.as_deref(),
             Self::Points(points) => points.label.as_deref(),
             Self::VerticalSpan(span) => span.label.as_deref(),
-            Self::VerticalLine(_) | Self::HorizontalLine(_) | Self::Map(_) => None,
+            Self::VerticalLine(_) | Self::HorizontalLine(_) | Self::Map(_) | Self::Note(_) => None,
         }
         .filter(|label| !label.is_empty())
     }
@@ -165,7 +213,10 @@ impl Layer {
                 }
             }
             Self::Map(map) => same("values of a map", map.values.len(), map.x.len() * map.y.len()),
-            Self::VerticalLine(_) | Self::VerticalSpan(_) | Self::HorizontalLine(_) => {}
+            Self::VerticalLine(_)
+            | Self::VerticalSpan(_)
+            | Self::HorizontalLine(_)
+            | Self::Note(_) => {}
         }
     }
 }
@@ -351,4 +402,4 @@ macro_rules! layer_from {
     };
 }
 
-layer_from!(Curve, Band, Points, VerticalLine, VerticalSpan, HorizontalLine, Map);
+layer_from!(Curve, Band, Points, VerticalLine, VerticalSpan, HorizontalLine, Map, Note);

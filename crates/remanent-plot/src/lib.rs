@@ -44,7 +44,9 @@ pub use color::Color;
 pub use error::PlotError;
 pub use figure::Figure;
 pub use inset::{Corner, Inset};
-pub use layer::{Band, Curve, HorizontalLine, Layer, Map, Points, VerticalLine, VerticalSpan};
+pub use layer::{
+    Band, Curve, HorizontalLine, Layer, Map, Note, Points, Side, VerticalLine, VerticalSpan,
+};
 pub use output::{PlotFormat, check_picture, check_writable};
 pub use panel::Panel;
 pub use style::{Dash, Marker};

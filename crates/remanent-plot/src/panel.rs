@@ -17,6 +17,7 @@ pub struct Panel {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
+    pub(crate) size: Option<(f64, f64)>,
     layers: Vec<Layer>,
     insets: Vec<Inset>,
 }
@@ -34,7 +35,14 @@ impl Extent {
 impl Panel {
     /// A panel without layers.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
-        Self { title: title.into(), x, y, layers: Vec::new(), insets: Vec::new() }
+        Self { title: title.into(), x, y, size: None, layers: Vec::new(), insets: Vec::new() }
+    }
+
+    /// Asks for a cell of at least this width and height, labels included, in pixels; 460 by 340 is
+    /// usual. All panels of a figure have cells of one size.
+    pub fn size(mut self, width: f64, height: f64) -> Self {
+        self.size = Some((width, height));
+        self
     }
 
     /// Adds a layer.
@@ -127,7 +135,11 @@ impl Panel {
                     }
                 }
                 Layer::Map(_) => {}
-                Layer::VerticalLine(_) | Layer::VerticalSpan(_) | Layer::HorizontalLine(_) => {}
+                // A text does not widen the range.
+                Layer::VerticalLine(_)
+                | Layer::VerticalSpan(_)
+                | Layer::HorizontalLine(_)
+                | Layer::Note(_) => {}
             }
         }
         for layer in &self.layers {

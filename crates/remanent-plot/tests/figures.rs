@@ -1,8 +1,8 @@
 //! Figures as a user gets them: documents, images, files.
 
 use remanent_plot::{
-    Axis, Band, Color, Corner, Curve, Dash, Figure, HorizontalLine, Inset, Map, Marker, Panel,
-    PlotError, Points, VerticalLine, VerticalSpan, check_writable,
+    Axis, Band, Color, Corner, Curve, Dash, Figure, HorizontalLine, Inset, Map, Marker, Note,
+    Panel, PlotError, Points, Side, VerticalLine, VerticalSpan, check_writable,
 };
 use tiny_skia::Pixmap;
 
@@ -339,4 +339,26 @@ fn bad_paths_are_refused_and_leave_nothing() {
     assert!(everything().write(&root.join("a.pdf")).is_err());
     assert_eq!(std::fs::read_dir(root).unwrap().count(), 2);
     assert_eq!(std::fs::read_to_string(root.join("file")).unwrap(), "kept");
+}
+
+/// A note stands at its place, line below line, and is left out where its place is outside.
+#[test]
+fn notes_stand_at_their_places() {
+    let curve = || Curve::new(vec![0.0, 1.0], vec![0.0, 1.0]);
+    let panel = |note: Note| {
+        let axis = |name: &str| Axis::linear(name).range(0.0, 1.0);
+        Panel::new("", axis("x"), axis("y")).size(600.0, 500.0).with(curve()).with(note)
+    };
+    let svg = Figure::single(panel(Note::new(0.5, 0.5, "first\nsecond").side(Side::Left))).to_svg();
+    assert!(svg.contains("width=\"600\" height=\"500\""), "{svg}");
+    let place = |text: &str| {
+        let line = svg.lines().find(|line| line.contains(text)).unwrap();
+        assert!(line.contains("text-anchor=\"end\""), "{line}");
+        (number(line, "x").unwrap(), number(line, "y").unwrap())
+    };
+    let (first, second) = (place("first"), place("second"));
+    assert!(first.0 == second.0 && first.1 < second.1, "{first:?} {second:?}");
+    assert!((200.0..400.0).contains(&first.0) && (150.0..350.0).contains(&first.1), "{first:?}");
+    let outside = Figure::single(panel(Note::new(1.5, 0.5, "nowhere"))).to_svg();
+    assert!(!outside.contains("nowhere"));
 }

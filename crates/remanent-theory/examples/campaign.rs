@@ -4,6 +4,7 @@
 //!
 //! Options: `--count N` problems (1000), `--seed S` (1), `--doubled K` solves every K-th block of
 //! four problems with twice the nodes too (4; 0 for none), `--only N` one problem alone,
+//! `--streams N` stationary streams besides (0),
 //! `--date D --table FILE` write the result as a table. Ends with 1 if anything is wrong.
 
 #[path = "../tests/campaign/mod.rs"]
@@ -31,7 +32,8 @@ fn main() -> ExitCode {
     let date: String = option("--date", String::from("undated"));
     let file: String = option("--table", String::new());
     let start = Instant::now();
-    let findings = if only >= 0 {
+    let streams: u32 = option("--streams", 0);
+    let mut findings = if only >= 0 {
         vec![random::examine(seed, only as u32, 10, doubled > 0)]
     } else {
         random::campaign(seed, count, doubled, 10, &|finding| {
@@ -46,6 +48,13 @@ fn main() -> ExitCode {
             }
         })
     };
+    findings.extend((0..streams).map(|number| {
+        let finding = random::examine_stream(seed, number);
+        for violation in &finding.violations {
+            println!("{number} {}: {violation}: {}", finding.kind.name(), finding.options);
+        }
+        finding
+    }));
     if only >= 0 {
         println!("{:#?}", findings[0]);
     }

@@ -40,11 +40,10 @@
 //! the zero of its replicon; the one-step curve leaves there with a small gap and is
 //! followed round its fold to where the gap closes again; the two-step curve leaves
 //! the one-step curve where λ_1 vanishes, or is found from its most unstable point, and
-//! so on. α at which a gap is smaller than
-//! 1e-5 of the fields' variance (within about 1e-6 of an onset) are out of reach and
-//! the row says so.
+//! so on. Next to the place where the gap of one step opens or closes the solution is led by the gap; one smaller than
+//! 1e-9 of the fields' variance (within about 1e-9 of an onset) is out of reach and the row says so.
 //!
-//! - `level` goes from one level to the next, `energy` and `site` are the two sides,
+//! - `level` goes from one level to the next, `narrow` does so for a small gap, `energy` and `site` are the two sides,
 //!   `equations` closes them, `solve` is Newton's method in the coordinates of `state`;
 //! - `onset` and `trace` follow the curves, `fold`, `small_gap` and `roots` find solutions on them,
 //!   `task` is what a user holds, `report` what is said of a solution, `auto` how
@@ -61,6 +60,7 @@ mod fold;
 mod landmarks;
 mod law;
 mod level;
+mod narrow;
 mod onset;
 mod phase;
 mod report;

@@ -12,7 +12,7 @@ mod stream;
 mod tables;
 mod tune;
 
-pub use self::broken_phases::broken_phase_panel;
+pub use self::broken_phases::{broken_phase_figure, broken_phase_panel};
 pub(super) use self::chain::json as chain_json;
 
 use remanent_perceptron::randomness::Trial;

@@ -3,10 +3,10 @@
 use super::Frame;
 use crate::clip::{self, Point, Rect};
 use crate::color::Color;
-use crate::layer::{Band, Curve, Layer, Points, VerticalSpan};
+use crate::layer::{Band, Curve, Layer, Note, Points, Side, VerticalSpan};
 use crate::panel::zip;
 use crate::style::{Dash, Marker};
-use crate::svg::{Svg, line, polyline};
+use crate::svg::{Anchor, Svg, line, polyline};
 
 const BAND_OPACITY: f64 = 0.22;
 /// Fainter than a band, which is data.
@@ -17,6 +17,9 @@ const SMALL_RADIUS: f64 = 2.4;
 const LINK: f64 = 1.0;
 /// Half the width of the end of an error bar.
 const CAP: f64 = 3.0;
+/// Size of texts inside a panel, and the distance of their lines.
+const NOTE_SIZE: f64 = 10.5;
+const NOTE_LINE: f64 = 13.0;
 /// Lines are cut this far outside the frame, beyond their own width.
 const BEYOND: f64 = 8.0;
 
@@ -85,9 +88,30 @@ pub(super) fn markers(svg: &mut Svg, layers: &[Layer], frame: &Frame) {
                     .collect();
                 svg.path(&data, &marker_style(points));
             }
+            Layer::Note(note) => draw_note(svg, note, frame),
             _ => {}
         }
     }
+}
+
+/// Draws the lines of a text around its place, if that is inside.
+fn draw_note(svg: &mut Svg, note: &Note, frame: &Frame) {
+    let inside = frame.x.place(note.x).clamp(0.0, 1.0) == frame.x.place(note.x)
+        && frame.y.place(note.y).clamp(0.0, 1.0) == frame.y.place(note.y);
+    let Some((x, y)) = frame.point(note.x, note.y).filter(|_| inside) else { return };
+    let anchor = match note.side {
+        Side::Right => Anchor::Start,
+        Side::Middle => Anchor::Middle,
+        Side::Left => Anchor::End,
+    };
+    let count = note.text.lines().count() as f64;
+    svg.group(&format!(r#"fill="{}""#, note.color));
+    for (k, line) in note.text.lines().enumerate() {
+        // The middle of a line of small letters is about a third of its size above the baseline.
+        let below = (k as f64 - 0.5 * (count - 1.0)) * NOTE_LINE + 0.35 * NOTE_SIZE;
+        svg.text((x, y + below), line, NOTE_SIZE, anchor);
+    }
+    svg.end();
 }
 
 pub(super) fn band_style(color: Color) -> String {
@@ -303,7 +327,10 @@ pub(super) fn covered(layer: &Layer, frame: &Frame) -> Vec<Point> {
             (frame.rect.right, frame.rect.top),
             (frame.rect.left, frame.rect.bottom),
         ]),
-        Layer::VerticalLine(_) | Layer::VerticalSpan(_) | Layer::HorizontalLine(_) => Vec::new(),
+        Layer::VerticalLine(_)
+        | Layer::VerticalSpan(_)
+        | Layer::HorizontalLine(_)
+        | Layer::Note(_) => Vec::new(),
     }
 }
 

@@ -87,14 +87,17 @@ impl BrokenTask<'_> {
         };
         let high = condensation.alpha.ln();
         let mut low = high;
-        for step in 1..=12 {
-            low -= 2e-4 * f64::from(1 << step);
+        // Next to the point at which the onset becomes discontinuous the distances are of second order.
+        let onset = self.onset_root().map_or(f64::INFINITY, |root| root.x[3]);
+        let first = (onset - high).clamp(1e-11, 4e-4);
+        for step in 0..12 {
+            low -= first * f64::from(1 << step);
             if largest(low)?.2 < 0.0 {
                 break;
             }
         }
         let value = |ln_alpha: f64| largest(ln_alpha).map_or(f64::NAN, |(_, _, g)| g);
-        let ln_alpha = scalar::root(value, low, high, 1e-10)?;
+        let ln_alpha = scalar::root(value, low, high, 1e-10_f64.min(1e-3 * first))?;
         let (symmetric, ln_gap, _) = largest(ln_alpha)?;
         let state = split(&symmetric, ln_gap.exp());
         let residual = growth(&system, &state).abs();

@@ -17,6 +17,7 @@ use remanent_math::elementary;
 use remanent_math::grid::{Cluster, Nodes, Spread};
 
 use super::level::{ADDED, BEND, Lattice, Level, SLOPE};
+use super::narrow::{Narrow, Width};
 use super::state::StepOverlaps;
 use crate::cancel;
 use crate::energy::{potentials, wall_of};
@@ -39,6 +40,8 @@ pub struct StepEnergy {
     pub curvature2: Vec<f64>,
     /// ∂g_E/∂x_l − ½ (q_l − q_{l−1}) q_{l−1}_hat/α, l = 1 … K.
     pub excess: Vec<f64>,
+    /// The part of `excess` beyond ¼ (q_l − q_{l−1})(q_l_hat − q_{l−1}_hat)/α, which is of third order in a gap.
+    pub third_order: Vec<f64>,
 }
 
 /// Gaussian tails are cut at this many standard deviations.
@@ -66,7 +69,13 @@ struct Scaled<'a> {
 }
 
 /// Computes the averages at inverse temperature `beta` and Parisi parameters `x`.
-pub fn step_energy(o: &StepOverlaps, x: &[f64], beta: f64, resolution: Resolution) -> StepEnergy {
+pub fn step_energy(
+    o: &StepOverlaps,
+    x: &[f64],
+    beta: f64,
+    width: Width,
+    resolution: Resolution,
+) -> StepEnergy {
     cancel::check();
     let kappa = o.one_minus_q_d;
     let q_0 = o.q_0_minus_r2 + o.r * o.r;
@@ -82,6 +91,12 @@ pub fn step_energy(o: &StepOverlaps, x: &[f64], beta: f64, resolution: Resolutio
         resolution: resolution.factor(),
     };
     let steps = x.len();
+    if width != Width::Any {
+        let nodes = s.outermost();
+        let narrow = Narrow::new(x[0], s.gaps[0], 0.0, (width, s.resolution));
+        let rows = narrow.rows(&nodes.x, INNERMOST, |fields| s.rows(None, 1, fields));
+        return s.average(&nodes, &rows, INNERMOST + ADDED, (kappa, width));
+    }
     let mut lattice: Option<Lattice> = None;
     for l in (1..=steps).rev() {
         let nodes = s.lattice(l);
@@ -91,7 +106,7 @@ pub fn step_energy(o: &StepOverlaps, x: &[f64], beta: f64, resolution: Resolutio
     let nodes = s.outermost();
     let columns = INNERMOST + ADDED * steps;
     let rows = s.rows(lattice.as_ref(), 0, &nodes.x);
-    s.average(&nodes, &rows, columns, kappa)
+    s.average(&nodes, &rows, columns, (kappa, width))
 }
 
 impl Scaled<'_> {
@@ -170,7 +185,13 @@ impl Scaled<'_> {
     }
 
     /// Averages over the teacher.
-    fn average(&self, nodes: &Nodes, rows: &[f64], columns: usize, kappa: f64) -> StepEnergy {
+    fn average(
+        &self,
+        nodes: &Nodes,
+        rows: &[f64],
+        columns: usize,
+        (kappa, width): (f64, Width),
+    ) -> StepEnergy {
         let steps = self.x.len();
         let norm = |variance: f64| 1.0 / (2.0 * std::f64::consts::PI * variance).sqrt();
         let (norm_q, norm_v) = (2.0 * norm(self.q), norm(self.v));
@@ -193,6 +214,8 @@ impl Scaled<'_> {
         let l_xx = if steps == 0 { sums[BEND] } else { added(steps, 1) };
         let mut curvature2 = vec![bend2 / (kappa * kappa)];
         curvature2.extend((1..=steps).map(|l| added(l, 2) / (kappa * kappa)));
+        let (excess, third_order) =
+            width.excess(steps, |l| (self.gaps[l - 1] * added(l, 0), added(l, 3)));
         StepEnergy {
             g_e: sums[0],
             stiffness: -(l_xx + sums[3]) / kappa,
@@ -200,7 +223,8 @@ impl Scaled<'_> {
             gaps: (1..=steps).map(|l| added(l, 0) / kappa).collect(),
             r_hat: teacher * 2.0 / (2.0 * std::f64::consts::PI * kappa).sqrt(),
             curvature2,
-            excess: (1..=steps).map(|l| added(l, 3)).collect(),
+            excess,
+            third_order,
         }
     }
 }

@@ -14,10 +14,19 @@
 //! Each term is of second order in the breaking, and their sum of third.
 
 use super::energy::{StepEnergy, step_energy};
+use super::narrow::Width;
 use super::site::{StepSite, Surroundings};
-use super::state::{State, StepConjugates, alpha_index, x_index};
+use super::state::{State, StepConjugates, StepOverlaps, alpha_index, x_index};
 use crate::inherited::InheritedLaw;
 use crate::resolution::Resolution;
+
+/// Fields change the moments of a site measure over a distance √(1 + A) at least. A variance below this part of
+/// its square is narrow,
+pub const NARROW: f64 = 0.3;
+/// and below this one the expansion of its third order is good to 1e-9.
+const NARROWEST: f64 = 0.05;
+/// And this part of q_0_hat is what a lattice resolves.
+const SMALL: f64 = 5e-3;
 
 /// Everything that defines the saddle point but α and K.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +40,8 @@ pub struct System<'a> {
     pub inherited: Option<&'a InheritedLaw>,
     /// 1 − q_⋆, if the self-overlap is held fixed.
     pub one_minus_q_star: Option<f64>,
+    /// One step is integrated around every field by itself where its [`narrowness`] is below this.
+    pub narrow_below: f64,
     /// Node counts.
     pub resolution: Resolution,
 }
@@ -44,16 +55,30 @@ pub struct Turn {
     pub excess_q_d: Option<f64>,
     /// The energetic side, at the order parameters that follow, for α = 1.
     pub energy: StepEnergy,
+    /// How the integrals over a step were done.
+    pub width: Width,
+    /// The factor of the equations of x: that of a narrow gap is divided by it once more, so that x stays
+    /// determined.
+    pub scale: f64,
 }
 
 impl<'a> System<'a> {
     /// From conjugates to order parameters to conjugates; `None` outside the domain.
     pub fn turn(&self, state: &State, signs: bool) -> Option<Turn> {
-        if !state.is_possible() {
+        let narrowness = narrowness(&state.conjugates);
+        let is_small = narrowness < self.narrow_below && relative_gap(&state.conjugates) < SMALL;
+        let is_narrow = state.x.len() == 1 && is_small;
+        let width = match is_narrow {
+            true if narrowness < NARROWEST => Width::Narrowest,
+            true => Width::Narrow,
+            false => Width::Any,
+        };
+        let scale = if is_narrow { self.narrow_below / narrowness } else { 1.0 };
+        if !state.is_possible(width) {
             return None;
         }
-        let mut site =
-            self.surroundings().step_site(&state.conjugates, &state.x, signs, self.resolution);
+        let (c, x) = (&state.conjugates, &state.x);
+        let mut site = self.surroundings().step_site(c, x, signs, width, self.resolution);
         let excess_q_d =
             self.one_minus_q_star.map(|kappa| (site.overlaps.one_minus_q_d / kappa).ln());
         if let Some(kappa) = self.one_minus_q_star {
@@ -62,8 +87,17 @@ impl<'a> System<'a> {
         if !site.overlaps.are_possible() {
             return None;
         }
-        let energy = step_energy(&site.overlaps, &state.x, self.beta, self.resolution);
-        Some(Turn { site, excess_q_d, energy })
+        let is_wide = || self.energy_narrowness(&site.overlaps) > self.narrow_below;
+        let energy_width = if is_narrow && is_wide() { Width::Any } else { width };
+        let energy = step_energy(&site.overlaps, x, self.beta, energy_width, self.resolution);
+        Some(Turn { site, excess_q_d, energy, width, scale })
+    }
+
+    /// The variance of a narrow step of the energy, in units of the largest inverse curvature of L.
+    fn energy_narrowness(&self, o: &StepOverlaps) -> f64 {
+        let kappa = o.one_minus_q_d;
+        let bend = self.beta / (1.0 + self.beta * o.q_d_minus_q_k / kappa);
+        o.gaps[0] / kappa * bend
     }
 
     /// What a weight sees besides the patterns.
@@ -99,6 +133,16 @@ impl<'a> System<'a> {
     }
 }
 
+/// The innermost gap, in units of the square of the distance over which fields change the site measure.
+fn narrowness(c: &StepConjugates) -> f64 {
+    c.gaps.last().map_or(f64::INFINITY, |gap| gap / (1.0 + c.stiffness.max(0.0)))
+}
+
+/// The innermost gap relative to q_0_hat.
+fn relative_gap(c: &StepConjugates) -> f64 {
+    c.gaps.last().map_or(f64::INFINITY, |gap| gap / c.q_0_hat)
+}
+
 /// The residuals, if the turn from `state` is known.
 pub fn residual_of<const M: usize>(y: &[f64; M], state: &State, turn: &Turn) -> Option<[f64; M]> {
     let steps = state.x.len();
@@ -119,16 +163,31 @@ pub fn residual_of<const M: usize>(y: &[f64; M], state: &State, turn: &Turn) -> 
         r[0] = excess;
     }
     for l in 1..=steps {
-        let area = state.conjugates.gaps[l - 1] * turn.site.overlaps.gaps[l - 1];
-        r[x_index(steps, l)] = d_phi_d_x(state, turn, l) / area;
+        let c = &state.conjugates;
+        let area = c.gaps[l - 1] * turn.site.overlaps.gaps[l - 1];
+        let slope = match turn.width {
+            Width::Any => d_phi_d_x(state, turn, l),
+            Width::Narrow | Width::Narrowest => third_order(state, turn, l) * turn.scale,
+        };
+        r[x_index(steps, l)] = slope / area;
     }
     r[alpha_index(steps)] = 0.0;
     r.iter().all(|v| v.is_finite()).then_some(r)
 }
 
+/// The part of ∂φ/∂x_l that is left where the gap's own equation holds.
+fn third_order(state: &State, turn: &Turn, l: usize) -> f64 {
+    turn.site.third_order[l - 1] + state.alpha * turn.energy.third_order[l - 1]
+}
+
 /// ∂φ/∂x_l at fixed order parameters.
 pub fn d_phi_d_x(state: &State, turn: &Turn, l: usize) -> f64 {
-    let area = state.conjugates.gaps[l - 1] * turn.site.overlaps.gaps[l - 1];
+    let (gap, gap_hat) = (turn.site.overlaps.gaps[l - 1], state.conjugates.gaps[l - 1]);
+    if turn.width != Width::Any {
+        let mismatch = state.alpha * turn.energy.gaps[l - 1] - gap_hat;
+        return third_order(state, turn, l) + 0.25 * gap * mismatch;
+    }
+    let area = gap_hat * gap;
     turn.site.excess[l - 1] + state.alpha * turn.energy.excess[l - 1] - 0.5 * area
 }
 

@@ -7,7 +7,7 @@
 use remanent_math::continuation::{Point, advance};
 use remanent_math::scalar;
 
-use super::trace::{Trace, hermite};
+use super::trace::{Care, Trace, hermite};
 
 /// A place where α is extremal along a curve.
 #[derive(Clone, Copy, Debug)]
@@ -18,9 +18,11 @@ pub(super) struct Fold<const M: usize> {
 }
 
 impl<const M: usize> Trace<'_, M> {
-    /// Whether α is extremal between points i and i + 1.
+    /// Whether α is extremal between points i and i + 1. A curve that is narrow all along runs from onset to closing
+    /// with rising α; the tangent's component along α is too small there to have a sign.
     pub(super) fn turns(&self, i: usize) -> bool {
-        self.points[i].tangent[M - 1] * self.points[i + 1].tangent[M - 1] < 0.0
+        self.care != Care::Narrow
+            && self.points[i].tangent[M - 1] * self.points[i + 1].tangent[M - 1] < 0.0
     }
 
     /// All folds, in the order of the curve.

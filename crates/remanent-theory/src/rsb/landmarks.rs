@@ -10,10 +10,13 @@ use super::equations::stabilities;
 use super::report::{RsbSolution, finish};
 use super::state::{State, x_index};
 use super::task::{BrokenTask, each};
-use super::trace::Trace;
+use super::trace::{Care, Trace};
 use crate::branches::folds;
 use crate::curve::Branch;
 use crate::parameters::Choice;
+
+/// Stabilities of a narrow gap are not known to better than this.
+const NOISE: f64 = 1e-9;
 
 /// Where φ of a broken poor branch equals that of the replica-symmetric good one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,7 +79,10 @@ impl BrokenTask<'_> {
             let value = |y: &[f64]| {
                 let state = State::from_coordinates(y);
                 let turn = trace.system.turn(&state, false);
-                turn.map_or(f64::NAN, |turn| stabilities(&state, &turn)[l])
+                let found = turn.map_or(f64::NAN, |turn| stabilities(&state, &turn)[l]);
+                // λ is of second order in a narrow gap, and its sign may be that of its rounding errors.
+                let is_noise = trace.care == Care::Narrow && found.abs() < NOISE;
+                if is_noise { f64::NAN } else { found }
             };
             trace.zeros(|y| value(y)).iter().map(|point| report(trace, point)).collect()
         });

@@ -10,11 +10,13 @@ use remanent_math::continuation::{Tracer, point_at};
 use remanent_math::newton::{Newton, Outcome, Root};
 use remanent_math::scalar;
 
-use crate::curve::Curve;
+use crate::branches::replicon_zeros;
+use crate::curve::{Branch, Curve};
 use crate::ends::start_of_poor;
+use crate::overlaps::Conjugates;
 use crate::resolution::Resolution;
 use crate::strand::{CurvePoint, equations};
-use crate::task::{Task, from_coordinates};
+use crate::task::{Task, from_coordinates, to_coordinates};
 
 /// The largest α and the largest ln q_0_hat at which the zero is looked for.
 const FARTHEST: f64 = 60.0;
@@ -66,14 +68,55 @@ impl<'a, 'b> Lowest<'a, 'b> {
     pub(super) fn alpha(&self) -> Option<f64> {
         Some(self.at(self.place)?[3].exp())
     }
+
+    /// The zero between the place of the smallest replicon and another place.
+    fn zero_towards(&self, end: f64) -> Option<[f64; 4]> {
+        let value = |place: f64| self.replicon(place).unwrap_or(f64::NAN);
+        let (a, b) = (end.min(self.place), end.max(self.place));
+        let zero = (self.value < 0.0).then(|| scalar::root(value, a, b, 1e-8))??;
+        self.at(zero)
+    }
 }
 
-/// The first of two zeros that lie closer together than the points of a trace.
-fn first_of_pair(curve: &Curve, resolution: Resolution) -> Option<[f64; 4]> {
-    let lowest = Lowest::of(curve, resolution)?;
-    let value = |place: f64| lowest.replicon(place).unwrap_or(f64::NAN);
-    let zero = (lowest.value < 0.0).then(|| scalar::root(value, -1.0, lowest.place, 1e-8))??;
-    lowest.at(zero)
+/// Where the gap closes again: the second zero of the replicon along the curve.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Closing {
+    /// The coordinates of the conjugates, and ln α.
+    pub(super) y: [f64; 4],
+    /// The replica-symmetric branch on which it lies.
+    pub(super) branch: Branch,
+}
+
+pub(super) fn closing(curve: &Curve, resolution: Resolution) -> Option<Closing> {
+    let (y, branch) = match replicon_zeros(curve, resolution).get(1) {
+        Some(zero) => {
+            let s = &zero.solution;
+            let c =
+                Conjugates { stiffness: s.q_0_hat - s.q_d_hat, q_0_hat: s.q_0_hat, r_hat: s.r_hat };
+            let [a, b, c] = to_coordinates(&c);
+            ([a, b, c, zero.alpha.ln()], zero.branch)
+        }
+        // Two zeros closer together than the points of a trace.
+        None => {
+            let lowest = Lowest::of(curve, resolution)?;
+            let strand = curve.strands().first()?;
+            let branch = curve.branch(strand, strand.passed(lowest.nearest));
+            (lowest.zero_towards(1.0)?, branch)
+        }
+    };
+    let root = polished(curve.task(), y, resolution);
+    Some(Closing { y: if root.outcome == Outcome::Converged { root.x } else { y }, branch })
+}
+
+/// Solves the equations and λ = 0 for the conjugates and α.
+fn polished(task: &Task, start: [f64; 4], resolution: Resolution) -> Root<4> {
+    let mut closed = |y: &[f64; 4]| {
+        let turn = task.iterate(&from_coordinates(&[y[0], y[1], y[2]]), resolution)?;
+        let r = task.residual_of(&[y[0], y[1], y[2]], y[3], &turn)?;
+        let replicon = 1.0 - y[3].exp() * turn.energy.curvature2 * turn.site.variance2;
+        Some([r[0], r[1], r[2], replicon])
+    };
+    Newton::default().solve(&mut closed, start, None)
 }
 
 /// The coordinates of the zero: those of the conjugates, and ln α. `curve`, the solutions in shorter steps, is
@@ -114,14 +157,8 @@ where
         let (a, b) = (&points[last - 1].y, &points[last].y);
         std::array::from_fn(|k| a[k] + share * (b[k] - a[k]))
     } else {
-        first_of_pair(curve()?, resolution)?
+        Lowest::of(curve()?, resolution)?.zero_towards(-1.0)?
     };
-    let mut closed = |y: &[f64; 4]| {
-        let turn = task.iterate(&from_coordinates(&[y[0], y[1], y[2]]), resolution)?;
-        let r = task.residual_of(&[y[0], y[1], y[2]], y[3], &turn)?;
-        let replicon = 1.0 - y[3].exp() * turn.energy.curvature2 * turn.site.variance2;
-        Some([r[0], r[1], r[2], replicon])
-    };
-    let root = Newton::default().solve(&mut closed, between, None);
+    let root = polished(task, between, resolution);
     (root.outcome == Outcome::Converged).then_some(root)
 }

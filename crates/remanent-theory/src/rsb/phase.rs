@@ -30,16 +30,18 @@ use serde::{Deserialize, Serialize};
 use super::equations::stabilities;
 use super::onset::Lowest;
 use super::solve::{Hold, solve};
-use super::state::{State, alpha_index, gap_index, x_index};
-use super::task::BrokenTask;
+use super::state::{State, gap_index, x_index};
+use super::task::{BrokenTask, with_vanishing_gap};
 use super::trace::SMALLER;
-use crate::branches::{folds, replicon_zeros};
+use crate::branches::folds;
 use crate::curve::Branch;
 use crate::parameters::{DomainError, Prior};
 use crate::single::SingleTask;
 
 /// The smaller of the two gaps, relative to q_0_hat, from which x at the onset follows.
 const OPENING: f64 = 1e-3;
+/// The gap at which x is that of the onset.
+const NARROW_OPENING: f64 = 1e-7;
 
 /// The lines at one β; `None` where a line does not exist.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -136,12 +138,11 @@ impl BrokenTask<'_> {
     pub fn phase_row(&self) -> BrokenPhaseRow {
         let resolution = self.resolution();
         let opening = self.opening();
-        let (zeros, good_from) = self.curve().map_or((vec![], None), |curve| {
-            let good = folds(curve, resolution).into_iter().find(|f| f.ends == Branch::Good);
-            (replicon_zeros(curve, resolution), good.map(|f| f.alpha))
+        let good_from = self.curve().and_then(|curve| {
+            folds(curve, resolution).into_iter().find(|f| f.ends == Branch::Good).map(|f| f.alpha)
         });
         let onset = self.onset_root().map(|root| root.x[3].exp());
-        let closing = zeros.get(1).filter(|_| onset.is_some());
+        let closing = self.closing();
         // Where it begins with one step already, the onset is discontinuous.
         let condensation = self.beginning();
         let dynamical = match &condensation {
@@ -172,8 +173,8 @@ impl BrokenTask<'_> {
             good_from,
             crossing: self.crossing(1).map(|c| c.alpha),
             poor_until: self.fold(1).map(|s| s.alpha),
-            closing: closing.map(|z| z.alpha),
-            closing_branch: closing.map(|z| z.branch),
+            closing: closing.map(|c| c.y[3].exp()),
+            closing_branch: closing.map(|c| c.branch),
         }
     }
 }
@@ -191,15 +192,17 @@ pub(super) struct Opening {
 
 impl BrokenTask<'_> {
     pub(super) fn opening(&self) -> Option<Opening> {
-        SMALLER.iter().find_map(|part| self.opening_at(part * OPENING))
+        let narrow = self.opening_at(NARROW_OPENING)?;
+        // λ_1 is of second order in the gap; its sign is that at a gap which can be told from none.
+        let mut parts = SMALLER.iter();
+        let wide = parts.find_map(|part| self.opening_at(part * OPENING));
+        Some(Opening { is_stable: wide.map_or(narrow.is_stable, |wide| wide.is_stable), ..narrow })
     }
 
     fn opening_at(&self, first: f64) -> Option<Opening> {
         let system = self.system();
         let onset = self.onset_root()?.x;
-        let mut y = [0.0; 6];
-        y[..3].copy_from_slice(&onset[..3]);
-        y[alpha_index(1)] = onset[3];
+        let mut y = with_vanishing_gap(&onset);
         let mut solve_at = |gap: f64| {
             y[gap_index(1)] = onset[1] + gap.ln();
             let root = solve(&system, Hold::LnGap(1, y[gap_index(1)]), y, None);

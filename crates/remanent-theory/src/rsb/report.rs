@@ -5,12 +5,16 @@ use remanent_math::newton::{Outcome, Root};
 use serde::{Deserialize, Serialize};
 
 use super::equations::{System, Turn, d_phi_d_x, phi, residual_of, stabilities};
+use super::narrow::Width;
 use super::state::State;
 use crate::curve::Branch;
 use crate::number;
 use crate::resolution::Resolution;
 use crate::solution::{Solution, Termination, generalisation_error};
 use crate::stage::ACCURACY;
+
+/// Narrow gaps are measured relative to this part of q_0.
+const SMALL_GAP: f64 = 0.01;
 
 /// One solution with K steps. Where there is none, the numbers are NaN (null in
 /// JSON), the lists are empty, and `termination` says why.
@@ -282,15 +286,24 @@ fn quadrature_error<const M: usize>(
     if !is_static {
         (1..=steps).for_each(|l| r[super::state::x_index(steps, l)] = 0.0);
     }
-    let moved = linear::solve(root.jacobian, r).map_or(f64::INFINITY, |s| linear::max_norm(&s));
+    // A narrow gap is not known relative to itself: where it opens it is the distance from another number.
+    let (a, b) = (&turn.site.overlaps, &fine.site.overlaps);
+    let share = |l: usize| match turn.width {
+        Width::Any => 1.0,
+        Width::Narrow | Width::Narrowest => (a.gaps[l - 1] / (SMALL_GAP * a.q()[0])).min(1.0),
+    };
+    let moved = linear::solve(root.jacobian, r).map_or(f64::INFINITY, |mut s| {
+        (1..=steps).for_each(|l| s[super::state::gap_index(l)] *= share(l));
+        linear::max_norm(&s)
+    });
     // Next to a fold the Jacobian is singular and the root moves with the square root.
     let moved = moved.min(10.0 * linear::max_norm(&r).sqrt());
-    let (a, b) = (&turn.site.overlaps, &fine.site.overlaps);
-    let mut pairs = vec![
+    let pairs = [
         (a.one_minus_q_d, b.one_minus_q_d),
         (a.q_d_minus_q_k, b.q_d_minus_q_k),
         (a.q_0_minus_r2, b.q_0_minus_r2),
     ];
-    pairs.extend(a.gaps.iter().copied().zip(b.gaps.iter().copied()));
-    pairs.iter().map(|(a, b)| (a / b - 1.0).abs()).fold(moved, f64::max)
+    let gaps = (1..=steps).map(|l| share(l) * (a.gaps[l - 1] / b.gaps[l - 1] - 1.0).abs());
+    let others = pairs.iter().map(|(a, b)| (a / b - 1.0).abs());
+    gaps.chain(others).fold(moved, f64::max)
 }

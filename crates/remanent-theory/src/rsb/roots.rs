@@ -2,12 +2,13 @@
 //!
 //! Between two points of the trace a cubic says where the curve crosses α, and Newton's
 //! method leads from there to the solution; next to a fold, where Newton's matrix is
-//! singular in α, the start is the parabola around the fold. Next to the onset the gap
-//! is nearly proportional to the distance in α and leads Newton's method in place of α.
+//! singular in α, the start is the parabola around the fold. Next to the place where a gap opens or closes
+//! the gap is nearly proportional to the distance in α and leads Newton's method in place of α.
 
 use remanent_math::continuation::{Point, advance};
 use remanent_math::linear::{axpy, max_norm};
 use remanent_math::newton::{Outcome, Root};
+use remanent_math::scalar;
 
 use super::fold::summit;
 use super::solve::{Hold, solve};
@@ -17,67 +18,124 @@ use super::trace::{Origin, Trace, hermite};
 /// Nearer to a fold than this in ln α, solutions are started from the fold itself.
 const NEAR_FOLD: f64 = 0.004;
 
+/// A solution at a given α.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FoundRoot<const M: usize> {
+    pub(super) root: Root<M>,
+    /// Whether α rises along the curve there.
+    pub(super) rises: bool,
+}
+
+/// Which end of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The gap grows from 0.
+    Opening,
+    /// It shrinks to 0.
+    Closing,
+}
+
 /// A start for Newton's method at a given α.
 struct Start<const M: usize> {
     y: [f64; M],
     jacobian: [[f64; M]; M],
     rises: bool,
+    /// Where on the trace it lies.
+    place: Place,
+}
+
+/// The step of a trace, and the part of it in which α is monotone.
+#[derive(Clone, Copy)]
+struct Place {
+    step: usize,
+    range: (f64, f64),
 }
 
 impl<const M: usize> Trace<'_, M> {
-    /// Every solution at `alpha`, in the order of the curve, and whether α rises along
-    /// the curve there.
-    pub(super) fn roots(&self, alpha: f64) -> Vec<(Root<M>, bool)> {
+    /// Every solution at `alpha` up to the end of the trace, in the order of the curve.
+    pub(super) fn roots(&self, alpha: f64) -> Vec<FoundRoot<M>> {
         let target = alpha.ln();
         let mut starts = Vec::new();
         for i in 0..self.points.len().max(1) - 1 {
             self.starts_between(i, target, &mut starts);
         }
-        let near_onset = self.near_onset(target).map(|root| {
-            let rises = self.points[0].tangent[M - 1] > 0.0;
-            (root, rises)
-        });
-        let others = starts.into_iter().map(|Start { y, jacobian, rises }| {
-            let mut root = solve(&self.system, Hold::LnAlpha(target), y, Some(&jacobian));
-            // A root far from its start lies on another part of the curve.
-            if max_norm(&axpy(&root.x, -1.0, &y)) > 1.5 {
-                root.outcome = Outcome::LeftDomain;
+        let near_onset = self.near_onset(target);
+        let others = starts.into_iter().map(|start| {
+            let found = self.root_from(&start, target);
+            let corrected = || self.corrected(&start, target).map(|s| self.root_from(&s, target));
+            if found.root.outcome == Outcome::Converged {
+                return found;
             }
-            (root, rises)
+            // With derivatives of its own.
+            let again = solve(&self.system, Hold::LnAlpha(target), start.y, None);
+            if again.outcome == Outcome::Converged {
+                return FoundRoot { root: again, ..found };
+            }
+            corrected().unwrap_or(found)
         });
         near_onset.into_iter().chain(others).collect()
     }
 
-    /// The solution between the origin and the first point. The gap is nearly
-    /// proportional to the distance in α there, and Newton's method is better led by
-    /// the gap: α is a smooth function of it, while x is hardly determined.
-    fn near_onset(&self, target: f64) -> Option<Root<M>> {
+    fn root_from(&self, start: &Start<M>, target: f64) -> FoundRoot<M> {
+        let mut root = solve(&self.system, Hold::LnAlpha(target), start.y, Some(&start.jacobian));
+        // A root far from its start lies on another part of the curve.
+        if max_norm(&axpy(&root.x, -1.0, &start.y)) > 1.5 {
+            root.outcome = Outcome::LeftDomain;
+        }
+        FoundRoot { root, rises: start.rises }
+    }
+
+    /// A start on the curve itself, where the cubic between two points of the trace does not lead to the solution.
+    fn corrected(&self, start: &Start<M>, target: f64) -> Option<Start<M>> {
+        let Place { step, range: (low, high) } = start.place;
+        let beyond = |x: f64| self.between(step, x).map_or(f64::NAN, |p| p.y[M - 1] - target);
+        let point = self.between(step, scalar::root(beyond, low, high, 1e-4)?)?;
+        Some(Start { y: point.y, jacobian: point.jacobian, ..*start })
+    }
+
+    /// The solution between the origin and the first point.
+    fn near_onset(&self, target: f64) -> Option<FoundRoot<M>> {
         let Origin::Opening { y: origin, level, .. } = &self.origin else { return None };
-        let first = &self.points.first()?.y;
+        self.near_end(origin, *level, (End::Opening, &self.points.first()?.y), target)
+    }
+
+    /// The solution between a place where the gap of a level vanishes and a point of the trace next to it. The gap
+    /// is nearly proportional to the distance in α there, and Newton's method is better led by
+    /// the gap: α is a smooth function of it, while x is hardly determined.
+    pub(super) fn near_end(
+        &self,
+        origin: &[f64; M],
+        level: usize,
+        (end, first): (End, &[f64; M]),
+        target: f64,
+    ) -> Option<FoundRoot<M>> {
         let distance = |y: &[f64; M]| y[M - 1] - origin[M - 1];
+        // The curve leads away from an opening and to a closing.
+        let rises = (distance(first) > 0.0) == (end == End::Opening);
         let wanted = target - origin[M - 1];
         let share = wanted / distance(first);
         if !(share > 0.0 && share < 1.0) {
             return None;
         }
         let steps = (M - 4) / 2;
-        let (gap, x) = (gap_index(*level), x_index(steps, *level));
+        let (gap, x) = (gap_index(level), x_index(steps, level));
         let mut start: [f64; M] =
             std::array::from_fn(|k| origin[k] + share * (first[k] - origin[k]));
         (start[gap], start[x]) = (first[gap] + share.ln(), first[x]);
+        let found = |root: Root<M>| Some(FoundRoot { root, rises });
         let mut before = (first[gap], distance(first).abs().ln());
         let mut jacobian = None;
         for _ in 0..12 {
-            let hold = Hold::LnGap(*level, start[gap]);
+            let hold = Hold::LnGap(level, start[gap]);
             let mut root = solve(&self.system, hold, start, jacobian.as_ref());
             if root.outcome != Outcome::Converged || distance(&root.x) / wanted <= 0.0 {
-                return Some(Root { outcome: Outcome::LeftDomain, ..root });
+                return found(Root { outcome: Outcome::LeftDomain, ..root });
             }
             let error = target - root.x[M - 1];
             if error.abs() < 1e-12 + 1e-9 * wanted.abs() + 10.0 * root.residual {
                 root.x[M - 1] = target;
                 root.residual = root.residual.max(error.abs());
-                return Some(root);
+                return found(root);
             }
             // A secant in the logarithms.
             let here = (root.x[gap], distance(&root.x).abs().ln());
@@ -94,7 +152,7 @@ impl<const M: usize> Trace<'_, M> {
         let (a, b) = (&self.points[i], &self.points[i + 1]);
         if !self.turns(i) {
             if (a.y[M - 1] - target) * (b.y[M - 1] - target) <= 0.0 {
-                starts.push(start_between(a, b, (0.0, 1.0), target));
+                starts.push(start_between(a, b, Place { step: i, range: (0.0, 1.0) }, target));
             }
             return;
         }
@@ -109,7 +167,7 @@ impl<const M: usize> Trace<'_, M> {
         if beyond < -NEAR_FOLD {
             for (end, range) in [(a, (0.0, top)), (b, (top, 1.0))] {
                 if (end.y[M - 1] - target) * (rough - target) <= 0.0 {
-                    starts.push(start_between(a, b, range, target));
+                    starts.push(start_between(a, b, Place { step: i, range }, target));
                 }
             }
             return;
@@ -119,12 +177,13 @@ impl<const M: usize> Trace<'_, M> {
         if s2 < 0.0 {
             return;
         }
-        for (end, side) in [(a, -1.0), (b, 1.0)] {
+        for (end, side, range) in [(a, -1.0, (0.0, top)), (b, 1.0, (top, 1.0))] {
             let within = (end.y[M - 1] - target) * (fold.point.y[M - 1] - target) <= 0.0;
             let mut f = self.system.equations::<M>();
             if within && let Some(p) = advance(&mut f, &fold.point, side * s2.sqrt(), 1e-9) {
                 let rises = (side < 0.0) == rises;
-                starts.push(Start { y: p.y, jacobian: p.jacobian, rises });
+                let place = Place { step: i, range };
+                starts.push(Start { y: p.y, jacobian: p.jacobian, rises, place });
             }
         }
     }
@@ -134,10 +193,10 @@ impl<const M: usize> Trace<'_, M> {
 fn start_between<const M: usize>(
     a: &Point<M>,
     b: &Point<M>,
-    range: (f64, f64),
+    place: Place,
     target: f64,
 ) -> Start<M> {
-    let (mut low, mut high) = range;
+    let (mut low, mut high) = place.range;
     let first = hermite(a, b, low)[M - 1] - target;
     for _ in 0..40 {
         let middle = 0.5 * (low + high);
@@ -149,5 +208,5 @@ fn start_between<const M: usize>(
     }
     let fraction = 0.5 * (low + high);
     let near = if fraction < 0.5 { a } else { b };
-    Start { y: hermite(a, b, fraction), jacobian: near.jacobian, rises: first < 0.0 }
+    Start { y: hermite(a, b, fraction), jacobian: near.jacobian, rises: first < 0.0, place }
 }

@@ -19,6 +19,7 @@
 use remanent_math::grid::{Cluster, Nodes, Spread};
 
 use super::level::{ADDED, BEND, Lattice, Level, SLOPE};
+use super::narrow::{Narrow, Width};
 use super::state::{StepConjugates, StepOverlaps};
 use crate::fields::{Fields, Purpose};
 use crate::inherited::InheritedLaw;
@@ -37,6 +38,8 @@ pub struct StepSite {
     pub variance2: Vec<f64>,
     /// ∂g_S/∂x_l − ½ (q_l_hat − q_{l−1}_hat) q_{l−1}, l = 1 … K.
     pub excess: Vec<f64>,
+    /// The part of `excess` beyond ¼ (q_l_hat − q_{l−1}_hat)(q_l − q_{l−1}), which is of third order in a gap.
+    pub third_order: Vec<f64>,
     /// ∫ Dz ⟨P(m < 0)⟩ = (1 − p)/2, if it was asked for.
     pub negative: Option<f64>,
 }
@@ -81,12 +84,18 @@ impl Surroundings<'_> {
         c: &StepConjugates,
         x: &[f64],
         signs: bool,
+        width: Width,
         resolution: Resolution,
     ) -> StepSite {
         let steps = x.len();
         let site = Site { stiffness: c.stiffness, entropy: self.coupling };
         let mut levels = Levels::new(site, c, x, signs, resolution);
         let (fields, probabilities) = self.outermost(&mut levels, resolution);
+        if width != Width::Any {
+            let narrow = Narrow::new(x[0], c.gaps[0], 1.0, (width, levels.resolution));
+            let rows = narrow.rows(&fields, levels.columns(1), |fields| levels.innermost(fields));
+            return levels.average(&probabilities, &rows, width);
+        }
         let mut lattice: Option<Lattice> = None;
         for l in (1..=steps).rev() {
             let nodes = levels.nodes(l, c.gaps[l - 1].sqrt(), &levels.clusters(l));
@@ -94,7 +103,7 @@ impl Surroundings<'_> {
             lattice = Some(Lattice::new(nodes, &rows, levels.columns(l)));
         }
         let rows = levels.rows(lattice.as_ref(), 0, &fields);
-        levels.average(&probabilities, &rows)
+        levels.average(&probabilities, &rows, width)
     }
 
     /// The fields of the outermost level and their probabilities.
@@ -274,7 +283,7 @@ impl<'a> Levels<'a> {
     }
 
     /// Averages over the fields of the outermost level.
-    fn average(&self, p: &[f64], rows: &[f64]) -> StepSite {
+    fn average(&self, p: &[f64], rows: &[f64], width: Width) -> StepSite {
         let (columns, steps) = (self.columns(0), self.x.len());
         let mut sums = vec![0.0; columns];
         let mut bend2 = 0.0;
@@ -294,6 +303,8 @@ impl<'a> Levels<'a> {
         let added = |l: usize, column: usize| sums[innermost + ADDED * (steps - l) + column];
         let mut variance2 = vec![bend2];
         variance2.extend((1..=steps).map(|l| added(l, 2)));
+        let (excess, third_order) =
+            width.excess(steps, |l| (self.c.gaps[l - 1] * added(l, 0), added(l, 3)));
         StepSite {
             overlaps: StepOverlaps {
                 one_minus_q_d: sums[3],
@@ -304,7 +315,8 @@ impl<'a> Levels<'a> {
             },
             g_s: sums[0],
             variance2,
-            excess: (1..=steps).map(|l| added(l, 3)).collect(),
+            excess,
+            third_order,
             negative: self.signs.then(|| sums[INNERMOST]),
         }
     }

@@ -18,16 +18,17 @@ use remanent_math::scalar;
 
 use super::landmarks::BrokenCrossing;
 use super::report::{RsbSolution, finish};
+use super::roots::{End, FoundRoot};
 use super::solve::{Hold, solve};
 use super::state::{alpha_index, gap_index, x_index};
-use super::task::{AnyTrace, BrokenTask};
+use super::task::{AnyTrace, BrokenTask, with_vanishing_gap};
 use super::trace::FIRST_GAP;
-use crate::branches::{folds, replicon_zeros};
+use crate::branches::folds;
 use crate::curve::Branch;
 use crate::parameters::Choice;
 
 /// The smallest gap, relative to q_0_hat, that is solved for.
-const SMALLEST: f64 = 3e-5;
+const SMALLEST: f64 = 1e-8;
 /// The longest step in the logarithm of the gap.
 const LONGEST: f64 = 1.2;
 /// The gap around which a fold is first looked for.
@@ -105,19 +106,60 @@ impl<'a> BrokenTask<'a> {
     /// closes elsewhere.
     fn closing_gaps(&self) -> Option<(SmallGaps<'a, '_>, f64)> {
         let AnyTrace::One(trace) = self.trace(1)? else { return None };
-        let zero = replicon_zeros(self.curve()?, self.resolution()).into_iter().nth(1)?;
-        if zero.branch != Branch::Middle {
+        let closing = self.closing()?;
+        if closing.branch != Branch::Middle {
             return None;
         }
         let last = trace.points.last()?;
-        let ln_variance = zero.solution.q_0_hat.ln();
+        let ln_variance = closing.y[1];
         if last.y[gap_index(1)] - ln_variance > FIRST_GAP.ln() {
             return None;
         }
         let hold = Hold::LnGap(1, last.y[gap_index(1)]);
         let near = solve(&self.system(), hold, last.y, None);
         let gaps = SmallGaps { task: self, ln_variance, near };
-        (near.outcome == Outcome::Converged).then_some((gaps, zero.alpha.ln()))
+        (near.outcome == Outcome::Converged).then_some((gaps, closing.y[3]))
+    }
+
+    /// The one-step solutions at `alpha` between the end of the trace and the place where the gap closes.
+    pub(super) fn roots_at_closing(&self, alpha: f64) -> Vec<FoundRoot<6>> {
+        let Some(AnyTrace::One(trace)) = self.trace(1) else { return vec![] };
+        let (Some(closing), Some(last)) = (self.closing(), trace.points.last()) else {
+            return vec![];
+        };
+        let (target, ends) = (alpha.ln(), [last.y[alpha_index(1)], closing.y[3]]);
+        let is_closing = last.y[gap_index(1)] - closing.y[1] < FIRST_GAP.ln();
+        if !is_closing {
+            return vec![];
+        }
+        // A fold behind the end of the trace.
+        let has_fold = (0..trace.points.len() - 1).any(|i| trace.turns(i));
+        if closing.branch == Branch::Middle && !has_fold {
+            let beyond = 0.1 * (ends[1] - ends[0]).abs();
+            let is_near = target > ends[0] && target < ends[1] + beyond;
+            return if is_near { self.roots_around_summit(target) } else { vec![] };
+        }
+        let origin = with_vanishing_gap(&closing.y);
+        trace.near_end(&origin, 1, (End::Closing, &last.y), target).into_iter().collect()
+    }
+
+    /// The solutions on both sides of a fold at a small gap.
+    fn roots_around_summit(&self, target: f64) -> Vec<FoundRoot<6>> {
+        let Some((gaps, closing)) = self.closing_gaps() else { return vec![] };
+        let Some(summit) = gaps.summit(closing) else { return vec![] };
+        let far = gaps.near.x[gap_index(1)] - gaps.ln_variance;
+        let beyond = |ln_ratio: f64| {
+            gaps.ln_alpha(ln_ratio.exp()).map_or(f64::NAN, |ln_alpha| ln_alpha - target)
+        };
+        [(summit.ln(), far, true), (SMALLEST.ln(), summit.ln(), false)]
+            .into_iter()
+            .filter_map(|(low, high, rises)| {
+                let at = scalar::root(beyond, low, high, 1e-11)?;
+                let mut root = gaps.at(at.exp())?;
+                root.x[alpha_index(1)] = target;
+                Some(FoundRoot { root, rises })
+            })
+            .collect()
     }
 
     /// The fold of the one-step branch at a gap that is too small for its trace.
@@ -164,14 +206,14 @@ impl<'a> BrokenTask<'a> {
         }
         let ln_variance = self.onset_root()?.x[1];
         let hold = Hold::LnGap(1, first.y[gap_index(1)]);
-        let gaps =
-            SmallGaps { task: self, ln_variance, near: solve(&self.system(), hold, first.y, None) };
+        let near = solve(&self.system(), hold, first.y, None);
+        let gaps = SmallGaps { task: self, ln_variance, near };
         // Secants from the onset.
         let mut ratio = FIRST_GAP * (at_onset - 1.0) / (at_onset - at_first);
         for _ in 0..20 {
             let root = (ratio > SMALLEST).then(|| gaps.at(ratio))??;
             let x = root.x[index].exp();
-            if (x - 1.0).abs() < 1e-7 {
+            if (x - 1.0).abs() < 1e-9 {
                 return Some(gaps.report(&root));
             }
             ratio *= (at_onset - 1.0) / (at_onset - x);

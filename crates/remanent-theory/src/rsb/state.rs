@@ -4,6 +4,8 @@
 //! parameters x_1 < … < x_K. Both sides carry the differences of neighbouring
 //! levels, which are variances, and never form them by subtraction.
 
+use super::narrow::Width;
+
 /// Order parameters, as small positive differences.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepOverlaps {
@@ -83,6 +85,8 @@ pub struct State {
 /// Gaps smaller than this part of q_0_hat are not resolved: the number of nodes grows
 /// with the square root of its inverse.
 const SMALLEST_GAP: f64 = 1e-5;
+/// And these not even where the number of nodes does not grow: their digits are lost in rounding.
+pub(super) const SMALLEST_NARROW_GAP: f64 = 1e-9;
 
 /// Index of ln(q_l_hat − q_{l−1}_hat) among the coordinates, l = 1 … K.
 pub const fn gap_index(l: usize) -> usize {
@@ -134,12 +138,16 @@ impl State {
     }
 
     /// Whether the numbers are in the range where the equations can be evaluated.
-    pub fn is_possible(&self) -> bool {
+    pub fn is_possible(&self, width: Width) -> bool {
+        let smallest = match width {
+            Width::Any => SMALLEST_GAP,
+            Width::Narrow | Width::Narrowest => SMALLEST_NARROW_GAP,
+        };
         let sensible = |v: &f64| *v > 1e-14 && *v < 1e14;
         let c = &self.conjugates;
         sensible(&c.q_0_hat)
             && sensible(&c.r_hat)
-            && c.gaps.iter().all(|g| sensible(g) && *g > SMALLEST_GAP * c.q_0_hat)
+            && c.gaps.iter().all(|g| sensible(g) && *g > smallest * c.q_0_hat)
             && c.stiffness.abs() < 1e14
             && self.x.iter().all(|x| *x > 1e-9 && *x < 50.0)
     }

@@ -7,12 +7,13 @@ use remanent_math::linear::{axpy, max_norm};
 use remanent_math::newton::Root;
 use remanent_math::scalar;
 
-use super::equations::{System, stabilities};
-use super::onset::replicon_zero;
+use super::equations::{NARROW, System, stabilities};
+use super::onset::{Closing, closing, replicon_zero};
 use super::report::{RsbSolution, finish};
+use super::roots::FoundRoot;
 use super::solve::{Hold, solve};
 use super::state::{State, alpha_index, gap_index, x_index};
-use super::trace::{Care, Origin, Trace, hermite};
+use super::trace::{Care, FIRST_GAP, FIRST_NARROW_GAP, Origin, Trace, hermite};
 use crate::curve::{Branch, Curve};
 use crate::parameters::{Choice, DomainError, check_alpha};
 use crate::resolution::Resolution;
@@ -60,6 +61,7 @@ pub struct BrokenTask<'a> {
     reach: f64,
     curve: OnceLock<Option<Curve<'a>>>,
     onset: OnceLock<Option<Root<4>>>,
+    closing: OnceLock<Option<Closing>>,
     traces: [OnceLock<Option<AnyTrace<'a>>>; MAX_STEPS],
 }
 
@@ -79,6 +81,7 @@ impl<'a> BrokenTask<'a> {
             reach,
             curve: OnceLock::new(),
             onset: OnceLock::new(),
+            closing: OnceLock::new(),
             traces: std::array::from_fn(|_| OnceLock::new()),
         }
     }
@@ -93,6 +96,7 @@ impl<'a> BrokenTask<'a> {
             coupling: self.task.coupling,
             inherited: self.task.inherited,
             one_minus_q_star: self.task.one_minus_q_star,
+            narrow_below: NARROW,
             resolution: self.resolution,
         }
     }
@@ -146,6 +150,15 @@ impl<'a> BrokenTask<'a> {
         self.onset.get_or_init(found).as_ref()
     }
 
+    /// Where the replicon of the curve from α → 0 vanishes for the second time.
+    pub(super) fn closing(&self) -> Option<&Closing> {
+        let found = || {
+            self.onset_root()?;
+            closing(self.curve()?, self.resolution)
+        };
+        self.closing.get_or_init(found).as_ref()
+    }
+
     /// The replica-symmetric solution where the replicon of the branch connected to
     /// α → 0 vanishes first; `None` where replica symmetry never breaks.
     pub fn onset(&self) -> Option<RsbSolution> {
@@ -170,13 +183,24 @@ impl<'a> BrokenTask<'a> {
 
     /// One step, from where the replicon vanishes.
     fn first_trace(&self) -> Option<Trace<'a, 6>> {
-        let y = self.onset_root()?.x;
-        let mut origin = [0.0; 6];
-        origin[..3].copy_from_slice(&y[..3]);
-        origin[alpha_index(1)] = y[3];
-        let ln_variance = origin[1];
-        let origin = Origin::Opening { y: origin, level: 1, ln_variance };
-        Trace::new(self.system(), origin, Care::Quick)
+        let mut y = with_vanishing_gap(&self.onset_root()?.x);
+        let system = self.system();
+        let origin = |y: [f64; 6]| Origin::Opening { y, level: 1, ln_variance: y[1] };
+        let traced = Trace::with_first_gap(system, origin(y), Care::Quick, FIRST_GAP);
+        if traced.as_ref().is_some_and(Trace::is_complete) {
+            return traced;
+        }
+        // From x = 1 the first gap is not always found, and next to the β at which replica symmetry first
+        // breaks it is too large.
+        y[x_index(1, 1)] = self.opening()?.x.ln();
+        Trace::with_first_gap(system, origin(y), Care::Quick, FIRST_GAP)
+            .filter(Trace::is_complete)
+            .or_else(|| {
+                Trace::with_first_gap(system, origin(y), Care::Narrow, FIRST_NARROW_GAP)
+                    .filter(Trace::is_complete)
+            })
+            .or_else(|| Trace::new(system, origin(y), Care::Quick))
+            .or(traced)
     }
 
     /// One step more, from where the innermost stability vanishes first; if it is negative
@@ -245,11 +269,16 @@ impl<'a> BrokenTask<'a> {
     fn roots(&self, alpha: f64, steps: usize) -> Vec<RsbSolution> {
         let system = self.system();
         let Some(trace) = self.trace(steps) else { return vec![] };
-        each!(trace, trace => trace
+        let mut solutions: Vec<RsbSolution> = each!(trace, trace => trace
             .roots(alpha)
             .iter()
-            .map(|(root, rises)| refined(&system, root, alpha, !rises))
-            .collect())
+            .map(|found| refined(&system, found, alpha))
+            .collect());
+        if steps == 1 {
+            let found = self.roots_at_closing(alpha);
+            solutions.extend(found.iter().map(|found| refined(&system, found, alpha)));
+        }
+        solutions
     }
 
     /// The solution with `steps` steps at `alpha` on the poor branch: before the
@@ -285,12 +314,9 @@ impl<'a> BrokenTask<'a> {
 }
 
 /// What is reported of a root at `alpha`, with more nodes while it is inaccurate.
-fn refined<const M: usize>(
-    system: &System,
-    root: &Root<M>,
-    alpha: f64,
-    is_saddle: bool,
-) -> RsbSolution {
+fn refined<const M: usize>(system: &System, found: &FoundRoot<M>, alpha: f64) -> RsbSolution {
+    let FoundRoot { root, rises } = found;
+    let is_saddle = !rises;
     let mut solution = finish(system, root, is_saddle, true);
     for level in (2..=2 * REFINEMENTS).step_by(2) {
         if solution.termination != Termination::Inaccurate {
@@ -310,6 +336,14 @@ fn refined<const M: usize>(
         solution = next;
     }
     solution
+}
+
+/// One-step coordinates of a replica-symmetric solution; those of the gap and of x have no meaning.
+pub(super) fn with_vanishing_gap(symmetric: &[f64; 4]) -> [f64; 6] {
+    let mut y = [0.0; 6];
+    y[..3].copy_from_slice(&symmetric[..3]);
+    y[alpha_index(1)] = symmetric[3];
+    y
 }
 
 /// Coordinates with a level more inside of the innermost one, as wide as that and with

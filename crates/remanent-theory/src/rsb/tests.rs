@@ -2,6 +2,7 @@
 
 use super::energy::{StepEnergy, step_energy};
 use super::equations::{System, d_phi_d_x, phi, stabilities};
+use super::narrow::Width;
 use super::report::finish;
 use super::site::{StepSite, Surroundings};
 use super::solve::{Hold, solve};
@@ -44,12 +45,12 @@ fn conjugates(values: &[f64]) -> StepConjugates {
 }
 
 fn energy_at(values: &[f64], x: &[f64], beta: f64) -> StepEnergy {
-    step_energy(&overlaps(values), x, beta, RESOLUTION)
+    step_energy(&overlaps(values), x, beta, Width::Any, RESOLUTION)
 }
 
 fn site_at(values: &[f64], x: &[f64], entropy: f64) -> StepSite {
     let alone = Surroundings { coupling: entropy, inherited: None };
-    alone.step_site(&conjugates(values), x, false, RESOLUTION)
+    alone.step_site(&conjugates(values), x, false, Width::Any, RESOLUTION)
 }
 
 /// The derivative of `f` by entry `k`, from four points.
@@ -299,7 +300,9 @@ fn a_later_task_is_stationary_too() {
     let inherited = inherited(1.0);
     let surroundings = Surroundings { coupling: 4.0, inherited: Some(&inherited) };
     let values = [64.0, 6.0, 49.0, 60.0];
-    let at = |v: &[f64], x: f64| surroundings.step_site(&conjugates(v), &[x], false, RESOLUTION);
+    let at = |v: &[f64], x: f64| {
+        surroundings.step_site(&conjugates(v), &[x], false, Width::Any, RESOLUTION)
+    };
     let (s, x) = (at(&values, 0.5), 0.5);
     let g = |v: &[f64]| at(v, x).g_s;
     let q = s.overlaps.q();
@@ -344,6 +347,7 @@ fn no_steps_are_replica_symmetry() {
         coupling: 0.0,
         inherited: None,
         one_minus_q_star: None,
+        narrow_below: 0.0,
         resolution: RESOLUTION,
     };
     let turn = system.turn(&state, true).unwrap();
@@ -411,4 +415,64 @@ fn too_few_nodes_are_inaccurate() {
     assert_eq!(few.termination, Termination::Inaccurate);
     assert!(few.is_found() && !few.is_converged());
     assert_eq!(at(1.0).termination, Termination::Converged);
+}
+
+/// Around every field by itself or on a common lattice: the same numbers where the gap is small but not tiny, and a
+/// third order that stays in proportion where the lattice has lost it.
+#[test]
+fn a_narrow_gap_agrees_with_a_lattice() {
+    for beta in [12.5, 20.0, 50.0] {
+        let task = BrokenTask::new(SingleTask::new(beta).unwrap());
+        let onset = task.onset().unwrap();
+        let narrow = System { narrow_below: 1.0, ..task.system() };
+        let wide =
+            System { narrow_below: 0.0, ..narrow }.with_resolution(Resolution::STANDARD.doubled());
+        let mut ratios = vec![];
+        for gap in [0.25, 0.1, 0.03, 1e-3, 1e-5, 1e-7] {
+            let mut state = onset.state();
+            state.conjugates.gaps = vec![gap];
+            state.conjugates.stiffness += gap;
+            state.x = vec![0.8];
+            let narrow = narrow.turn(&state, true).unwrap();
+            let (third_s, third_e) = (narrow.site.third_order[0], narrow.energy.third_order[0]);
+            ratios.push((third_s / gap.powi(3), third_e / gap.powi(3)));
+            if gap < 0.02 {
+                continue;
+            }
+            let wide = wide.turn(&state, true).unwrap();
+            let pairs = [
+                (narrow.site.g_s, wide.site.g_s),
+                (narrow.site.overlaps.one_minus_q_d, wide.site.overlaps.one_minus_q_d),
+                (narrow.site.overlaps.q_d_minus_q_k, wide.site.overlaps.q_d_minus_q_k),
+                (narrow.site.overlaps.gaps[0], wide.site.overlaps.gaps[0]),
+                (narrow.site.overlaps.r, wide.site.overlaps.r),
+                (narrow.site.variance2[0], wide.site.variance2[0]),
+                (narrow.site.variance2[1], wide.site.variance2[1]),
+                (narrow.site.negative.unwrap(), wide.site.negative.unwrap()),
+                (narrow.energy.g_e, wide.energy.g_e),
+                (narrow.energy.stiffness, wide.energy.stiffness),
+                (narrow.energy.q_0_hat, wide.energy.q_0_hat),
+                (narrow.energy.gaps[0], wide.energy.gaps[0]),
+                (narrow.energy.r_hat, wide.energy.r_hat),
+                (narrow.energy.curvature2[0], wide.energy.curvature2[0]),
+                (narrow.energy.curvature2[1], wide.energy.curvature2[1]),
+            ];
+            for (k, (narrow, wide)) in pairs.iter().enumerate() {
+                assert!((narrow / wide - 1.0).abs() < 3e-11, "{beta} {gap} {k} {narrow} {wide}");
+            }
+            // The lattice's own third order has lost digits: 1e-15 of c against c³.
+            for (narrow, wide) in
+                [(third_s, wide.site.third_order[0]), (third_e, wide.energy.third_order[0])]
+            {
+                assert!((narrow / wide - 1.0).abs() < 1e-6, "{beta} {gap} {narrow} {wide}");
+            }
+            let slopes = (d_phi_d_x(&state, &narrow, 1), d_phi_d_x(&state, &wide, 1));
+            assert!((slopes.0 / slopes.1 - 1.0).abs() < 1e-6, "{beta} {gap} {slopes:?}");
+        }
+        let (a, b) = (ratios[4], ratios[5]);
+        assert!(
+            (a.0 / b.0 - 1.0).abs() < 2e-5 && (a.1 / b.1 - 1.0).abs() < 2e-5,
+            "{beta} {a:?} {b:?}"
+        );
+    }
 }

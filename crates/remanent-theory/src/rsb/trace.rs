@@ -26,8 +26,15 @@ pub(super) const FIRST_GAP: f64 = 0.01;
 /// curve is proportional to the distance in β.
 pub(super) const SMALLER: [f64; 3] = [1.0, 0.2, 0.04];
 
-/// A trace ends at a gap of this part of the first.
-const CLOSED: f64 = 0.1;
+/// The first gap of a trace that is narrow all along.
+pub(super) const FIRST_NARROW_GAP: f64 = 1e-5;
+
+/// And its largest one.
+const LARGEST_NARROW_GAP: f64 = 0.02;
+
+/// A trace ends at a gap of this part of the first. Coarse quadrature does not determine x at much smaller ones;
+/// those of one step follow from the place where the gap closes.
+const CLOSED: [f64; 2] = [0.6, 0.1];
 
 /// A traced curve of solutions with (M − 4)/2 steps.
 #[derive(Debug)]
@@ -37,6 +44,8 @@ pub(super) struct Trace<'a, const M: usize> {
     pub(super) folds: Vec<OnceLock<Option<Fold<M>>>>,
     /// Where it was begun.
     pub(super) origin: Origin<M>,
+    /// How it was traced.
+    pub(super) care: Care,
 }
 
 /// Where a trace begins.
@@ -62,6 +71,9 @@ pub(super) enum Care {
     Quick,
     /// Full quadrature, short steps: for drawing.
     Drawn,
+    /// Full quadrature and points that lie on the curve, for a curve whose gap is small all along: it is not
+    /// larger than the shifts that coarseness causes.
+    Narrow,
 }
 
 impl Care {
@@ -71,7 +83,7 @@ impl Care {
         match self {
             Self::Quick if steps == 1 => 0.55,
             Self::Quick => 0.8,
-            Self::Drawn => 1.0,
+            Self::Drawn | Self::Narrow => 1.0,
         }
     }
 
@@ -79,12 +91,17 @@ impl Care {
         let drawn = self == Self::Drawn;
         Tracer {
             first_step: if drawn { 0.1 } else { 0.3 },
-            max_step: if drawn { 0.1 } else { 1.2 },
+            max_step: match self {
+                Self::Quick => 1.2,
+                Self::Drawn => 0.1,
+                Self::Narrow => 0.3,
+            },
             min_step: 1e-5,
             tolerance: match self {
                 Self::Quick if steps == 1 => 1e-5,
                 Self::Quick => 1e-6,
                 Self::Drawn => 1e-9,
+                Self::Narrow => 1e-10,
             },
             max_angle: if drawn { 0.1 } else { 0.35 },
             max_points: 600,
@@ -99,7 +116,15 @@ impl<'a, const M: usize> Trace<'a, M> {
         parts.iter().find_map(|part| Self::with_first_gap(system, origin, care, part * FIRST_GAP))
     }
 
-    fn with_first_gap(
+    /// Whether the trace ends next to a place where a gap closes, and is narrow all along if it should be.
+    pub(super) fn is_complete(&self) -> bool {
+        let ratio = |p: &Point<M>| (p.y[gap_index((M - 4) / 2)] - p.y[1]).exp();
+        let is_narrow = |p: &Point<M>| ratio(p) < LARGEST_NARROW_GAP;
+        self.points.last().is_some_and(|last| ratio(last) < FIRST_GAP)
+            && (self.care != Care::Narrow || self.points.iter().all(is_narrow))
+    }
+
+    pub(super) fn with_first_gap(
         system: System<'a>,
         origin: Origin<M>,
         care: Care,
@@ -124,7 +149,8 @@ impl<'a, const M: usize> Trace<'a, M> {
         let first = point_at(&mut f, root.x, &towards, 1e-6)?;
         // Where a gap has become smaller than the first was, it is about to close.
         let ratio = |y: &[f64; M], l: usize| y[gap_index(l)] - y[1];
-        let limit = |l: usize| ratio(&root.x, l).min(FIRST_GAP.ln()) + CLOSED.ln();
+        let closed = if M == 6 && care == Care::Quick { CLOSED[0] } else { CLOSED[1] };
+        let limit = |l: usize| ratio(&root.x, l).min(FIRST_GAP.ln()) + closed.ln();
         let closes = |p: &Point<M>| {
             let closing = |l| ratio(&p.y, l) < limit(l) && p.tangent[gap_index(l)] < 0.0;
             (1..=(M - 4) / 2).any(closing)
@@ -139,7 +165,7 @@ impl<'a, const M: usize> Trace<'a, M> {
         }
         points.extend(tracer.trace(&mut f, first, &mut stop).0);
         let folds = points.iter().map(|_| OnceLock::new()).collect();
-        Some(Self { system, points, folds, origin })
+        Some(Self { system, points, folds, origin, care })
     }
 
     /// The same curve in short steps at full resolution.
@@ -148,6 +174,9 @@ impl<'a, const M: usize> Trace<'a, M> {
         if let Origin::Opening { y, level, .. } = &mut origin {
             let x = x_index((M - 4) / 2, *level);
             y[x] = self.points[0].y[x];
+        }
+        if self.care == Care::Narrow {
+            return Self::with_first_gap(self.system, origin, Care::Narrow, FIRST_NARROW_GAP);
         }
         Self::new(self.system, origin, Care::Drawn)
     }

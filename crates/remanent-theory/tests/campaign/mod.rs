@@ -10,18 +10,19 @@ use remanent_theory::parameters::{Choice, Prior};
 use remanent_theory::resolution::Resolution;
 use remanent_theory::solution::Solution;
 
-/// The kinds of problems, drawn in turn.
+/// The kinds of problems; all but streams are drawn in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Single,
     Constrained,
     Chain,
     ConstrainedChain,
+    Stream,
 }
 
 impl Kind {
-    pub const ALL: [Self; 4] =
-        [Self::Single, Self::Constrained, Self::Chain, Self::ConstrainedChain];
+    pub const ALL: [Self; 5] =
+        [Self::Single, Self::Constrained, Self::Chain, Self::ConstrainedChain, Self::Stream];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -29,6 +30,7 @@ impl Kind {
             Self::Constrained => "constrained",
             Self::Chain => "chain",
             Self::ConstrainedChain => "constrained chain",
+            Self::Stream => "stationary stream",
         }
     }
 }
@@ -117,7 +119,7 @@ pub fn problem(seed: u64, number: u32, longest: usize) -> Problem {
     let mut draw = Draw { stream: Stream::new(seed, 77, number, 0), index: 0 };
     let kind = Kind::ALL[number as usize % 4];
     let tasks = match kind {
-        Kind::Single | Kind::Constrained => 1,
+        Kind::Single | Kind::Constrained | Kind::Stream => 1,
         Kind::Chain | Kind::ConstrainedChain => {
             let u = draw.uniform();
             (2 + (9.0 * u * u * u) as usize).min(longest)
@@ -129,7 +131,7 @@ pub fn problem(seed: u64, number: u32, longest: usize) -> Problem {
     let gamma = draw.many(tasks - 1, 0.5, Draw::gamma);
     let q_star = match kind {
         Kind::Constrained | Kind::ConstrainedChain => draw.many(tasks, 0.2, Draw::q_star),
-        Kind::Single | Kind::Chain => vec![],
+        Kind::Single | Kind::Chain | Kind::Stream => vec![],
     };
     let prior = if draw.chance(0.2) { Prior::Uniform } else { Prior::None };
     let choice = if draw.chance(0.1) { Choice::Poor } else { Choice::Stable };
@@ -143,6 +145,11 @@ pub fn problem(seed: u64, number: u32, longest: usize) -> Problem {
         ChainParameters { alpha, beta, gamma, r_0, lambda, rho, prior, q_star, choice };
     Problem { kind, parameters }
 }
+
+/// Length of the memory curves that are compared.
+const REMEMBERED: usize = 6;
+/// The longest chain that a stream is compared with.
+const LONGEST_CHAIN: usize = 30;
 
 /// No converged row may have a larger estimate of its error.
 pub const ACCURACY: f64 = 1e-8;
@@ -174,7 +181,13 @@ impl Problem {
         let list =
             |values: &[f64]| values.iter().map(|v| format!("{v:e}")).collect::<Vec<_>>().join(",");
         let mut text = format!("--alpha {} --beta {}", list(&p.alpha), list(&p.beta));
-        for (name, values) in [("r0", &p.r_0), ("gamma", &p.gamma), ("q-star", &p.q_star)] {
+        for (name, values) in [
+            ("r0", &p.r_0),
+            ("gamma", &p.gamma),
+            ("lambda", &p.lambda),
+            ("rho", &p.rho),
+            ("q-star", &p.q_star),
+        ] {
             if !values.is_empty() {
                 text += &format!(" --{name}={}", list(values));
             }
@@ -341,6 +354,80 @@ impl Finding {
         }
         self.change = Some(largest);
     }
+}
+
+/// A stream without end whose anchors fade. Its temperatures and loads are those at which a task is neither
+/// impossible nor trivial.
+fn stream(seed: u64, number: u32) -> Problem {
+    let mut draw = Draw { stream: Stream::new(seed, 78, number, 0), index: 0 };
+    let alpha = vec![draw.log_uniform(0.03, 10.0)];
+    let beta = vec![draw.log_uniform(0.3, 50.0)];
+    let gamma = vec![draw.log_uniform(0.03, 10.0)];
+    let r_0 = vec![draw.r_0()];
+    // One of the two must fade, or the stream has no stationary state.
+    let by_lambda = draw.chance(0.5);
+    let factor = 0.97 * draw.uniform();
+    let (lambda, rho) = if by_lambda {
+        (if draw.chance(0.2) { -factor } else { factor }, draw.rho())
+    } else {
+        (1.0, factor)
+    };
+    let (lambda, rho) = (vec![lambda], vec![rho]);
+    let parameters = ChainParameters { alpha, beta, gamma, r_0, lambda, rho, ..Default::default() };
+    Problem { kind: Kind::Stream, parameters }
+}
+
+/// Finds the stationary state of a stream and compares it with the end of a chain of as many tasks as it took.
+pub fn examine_stream(seed: u64, number: u32) -> Finding {
+    let problem = stream(seed, number);
+    let mut finding = Finding {
+        number,
+        kind: Kind::Stream,
+        terminations: BTreeMap::new(),
+        estimate: 0.0,
+        change: None,
+        seconds: 0.0,
+        violations: vec![],
+        options: format!("{} --stationary", problem.options()),
+    };
+    let endless = remanent_theory::stationary::Stream::new(&problem.parameters, Some(REMEMBERED));
+    let start = ThreadTime::now();
+    let solved = std::panic::catch_unwind(|| endless.expect("drawn within the domain").solve());
+    finding.seconds = start.elapsed().as_secs_f64();
+    let Ok(stationary) = solved else {
+        finding.violations.push("panic".into());
+        return finding;
+    };
+    let state = &stationary.state;
+    *finding.terminations.entry(state.termination.to_string()).or_default() += 1;
+    if !state.is_converged() {
+        return finding;
+    }
+    finding.estimate = state.quadrature_error;
+    if !numbers(state).iter().all(|v| v.is_finite() || *v == f64::NEG_INFINITY)
+        || stationary.memory.iter().any(|e| !(0.0..=1.0).contains(e))
+    {
+        finding.violations.push("not a number".into());
+    }
+    if stationary.tasks <= LONGEST_CHAIN {
+        let alpha = problem.parameters.alpha.repeat(stationary.tasks.max(REMEMBERED) + 1);
+        let chain = ChainParameters { alpha, ..problem.parameters.clone() };
+        let chain = Problem { kind: Kind::Stream, parameters: chain }.solve(Resolution::STANDARD);
+        let last = chain.tasks.last().expect("a chain has a task");
+        let errors: Vec<f64> = last.eps_by_task.iter().rev().copied().collect();
+        // A chain may be on another branch, or its tasks may have no solution on the way.
+        if last.solution.is_converged() && last.solution.branch == state.branch {
+            let pairs = [(state.q_d, last.solution.q_d), (state.q_0, last.solution.q_0)];
+            let distances = pairs.into_iter().chain(stationary.memory.iter().copied().zip(errors));
+            let change =
+                distances.map(|(a, b)| (a - b).abs() / b.abs().max(1e-3)).fold(0.0, f64::max);
+            finding.change = Some(change);
+            if change > 1e-7 {
+                finding.violations.push(format!("{change:.1e} from the end of a chain"));
+            }
+        }
+    }
+    finding
 }
 
 /// The findings of `count` problems; every `every`-th is solved with twice the nodes too.

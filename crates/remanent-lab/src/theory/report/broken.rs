@@ -263,7 +263,7 @@ pub(super) fn figure(ask: &BrokenAsk, answer: &BrokenAnswer) -> Figure {
         (BrokenAsk::Branches { beta, .. }, BrokenAnswer::Branches(found)) => {
             branches_figure(found, *beta)
         }
-        (_, BrokenAnswer::PhaseDiagram(phases)) => broken_phases::figure(phases),
+        (_, BrokenAnswer::PhaseDiagram(phases)) => broken_phases::broken_phase_figure(phases),
         (_, BrokenAnswer::Complexity(found)) => complexity_figure(found),
         _ => Figure::default(),
     }
