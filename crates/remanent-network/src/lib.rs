@@ -62,10 +62,12 @@
 
 mod checkpoint;
 mod fisher;
+mod fused;
 mod kernels;
 mod normalisation;
 mod purposes;
 mod sampling;
+mod single;
 mod softmax;
 
 pub mod architecture;

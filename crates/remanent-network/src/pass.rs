@@ -14,9 +14,10 @@ use remanent_math::philox::Stream;
 
 use crate::architecture::{Activation, Normalisation};
 use crate::kernels;
-use crate::network::Network;
+use crate::network::{Network, Weights};
 use crate::normalisation::{BatchNorm, layer_backward, layer_forward};
 use crate::product::{Matrix, multiply};
+use crate::single;
 use crate::softmax::Softmax;
 
 /// Writes the noise ε of layer l, one number for each neuron and sample.
@@ -169,9 +170,17 @@ impl Pass {
             Some(trace) => (&trace.h, &trace.squares),
         };
         let trace = &mut rest[0];
-        let weights = |w| Matrix::new(w, layer.inputs, layer.outputs).transposed();
         let (root, share) = network.weights.factors(layer.inputs);
         trace.h.resize(layer.outputs * batch, 0.0);
+        if batch == 1 {
+            single::weighted_rows(root, &layer.mean, h, &mut trace.h);
+            if network.weights.spread() {
+                self.variance.resize(layer.outputs, 0.0);
+                single::weighted_rows(share, &layer.variance, squares, &mut self.variance);
+            }
+            return;
+        }
+        let weights = |w| Matrix::new(w, layer.inputs, layer.outputs).transposed();
         let h = Matrix::new(h, layer.inputs, batch);
         multiply(&mut trace.h, root, weights(&layer.mean), h);
         if network.weights.spread() {
@@ -342,6 +351,28 @@ impl Pass {
 }
 
 impl Pass {
+    /// Of a single image: the gradient by θ of some upstream neurons of layer l in a field network, by the
+    /// weights in others.
+    pub(crate) fn single_gradient(
+        &self,
+        network: &Network,
+        l: usize,
+        neurons: std::ops::Range<usize>,
+        g: &mut [f32],
+    ) {
+        let layer = &network.layers[l];
+        let (h, k, ratio) = self.factors(l);
+        let h = &h[neurons.clone()];
+        let (root, share) = network.weights.factors(layer.inputs);
+        if network.weights == Weights::Field {
+            let at = neurons.start * layer.outputs..neurons.end * layer.outputs;
+            let moments = [&layer.mean[at.clone()], &layer.variance[at]];
+            single::field_gradient([network.beta, root, share], h, [k, ratio], moments, g);
+        } else {
+            single::outer(root, h, k, g);
+        }
+    }
+
     /// h upstream of layer l, K and K ε/v downstream; call after [`backward`](Self::backward).
     pub(crate) fn factors(&self, l: usize) -> (&[f32], &[f32], &[f32]) {
         let h = if l == 0 { &self.images } else { &self.traces[l - 1].h };

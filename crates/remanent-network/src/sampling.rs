@@ -62,9 +62,8 @@ impl Trainer {
         }
         // `bimu` does not forget where there is nothing to learn.
         if self.parameters().learner != Learner::Bimu || sampling.has_gradient() {
-            let parameters = self.parameters().clone();
             let rule = Rule {
-                parameters: &parameters,
+                parameters: &self.parameters,
                 moment,
                 batch: labels.len() as f32,
                 samples: samples as f32,
@@ -88,7 +87,7 @@ impl Trainer {
         labels: &[u8],
         noise: Noise<'_>,
     ) -> f64 {
-        let parameters = self.parameters().clone();
+        let parameters = &self.parameters;
         let samples = parameters.rival.samples();
         let Sampling { network, layers, by_weight } = sampling;
         let Some(sampled) = network else { return f64::NAN };
@@ -101,7 +100,7 @@ impl Trainer {
             for (l, buffers) in layers.iter_mut().enumerate() {
                 noise(l, &mut buffers.noise);
                 let weights = &mut sampled.layers[l].mean;
-                draw(&parameters, &self.network.layers[l], &buffers.noise, weights);
+                draw(parameters, &self.network.layers[l], &buffers.noise, weights);
             }
             self.pass.forward(sampled, &mut |_, _| {});
             loss += self.pass.loss(sampled, labels);
@@ -111,7 +110,7 @@ impl Trainer {
                 by_weight.resize(layer.mean.len(), 0.0);
                 let tile = GradientTile { by_mean: by_weight, by_variance: &mut [] };
                 self.pass.gradient(sampled, l, 0..layer.inputs, tile);
-                buffers.add(&parameters, &layer.mean, by_weight);
+                buffers.add(parameters, &layer.mean, by_weight);
             }
             extras.add(&self.pass);
         }
