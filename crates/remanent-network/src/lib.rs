@@ -60,12 +60,14 @@
 //!   `powf` in the bias correction of Adam and in the empirical Fisher information, `tanh` in the
 //!   schedule of β, `ln` in the log-likelihood.
 
+mod bf16;
 mod checkpoint;
 mod fisher;
 mod fused;
 mod kernels;
 mod normalisation;
 mod purposes;
+mod reduced;
 mod sampling;
 mod single;
 mod softmax;

@@ -20,6 +20,7 @@ use crate::learner::{FirstPrior, Fisher, Form, Learner, Optimizer, Parameters};
 use crate::network::{Layer, Network, Weights};
 use crate::parameters::ParameterError;
 use crate::pass::{GradientTile, Noise, Pass};
+use crate::product::Precision;
 use crate::rivals::si;
 use crate::sampling::Sampling;
 use crate::single;
@@ -108,7 +109,7 @@ impl Trainer {
             memories,
             extras: Memory::default(),
             steps: 0,
-            pass: Pass::default(),
+            pass: Pass::with_precision(parameters.precision),
             by_mean: Vec::new(),
             by_variance: Vec::new(),
             sampling: Sampling::default(),
@@ -218,9 +219,14 @@ impl Trainer {
         let height = match (single, skips) {
             (true, true) => 1,
             // Gradient and weights stay in the nearest cache; multiples of 16 rows fill whole registers.
-            (true, false) => (PIECE / outputs).next_multiple_of(16).clamp(16, inputs.max(16)),
+            (true, false) => (PIECE / outputs).max(1).next_multiple_of(16),
+            // Packed operands begin with a multiple of 16.
+            (false, _) if self.parameters.precision == Precision::Bf16 => {
+                (TILE / outputs).max(1).next_multiple_of(16)
+            }
             (false, _) => (TILE / outputs).clamp(1, inputs),
         };
+        let height = height.min(inputs);
         if self.by_mean.len() < height * outputs {
             self.by_mean.resize(height * outputs, 0.0);
             self.by_variance.resize(height * outputs, 0.0);
