@@ -1,8 +1,9 @@
 //! Measures the time of a training step, for the benchmark in bench/network.
 //!
-//! `step_time --widths 784,512,512,10 --batch 64 --seconds 3 --seeds 1 --threads 1` prints one line
-//! of JSON: seconds a step (for all seeds together), and how much of it the six matrix products of
-//! each layer take alone.
+//! `step_time --widths 784,512,512,10 --batch 64 --precision f32 --seconds 3 --seeds 1 --threads 1` prints one
+//! line of JSON: seconds a step (for all seeds together), how much of it the six matrix products of
+//! each layer take alone in single precision, and the time of a plain copy of the numbers that a step changes (six for each
+//! weight: θ, its mean and variance, two moments, the stored divergence).
 
 use std::time::Instant;
 
@@ -11,7 +12,7 @@ use remanent_network::architecture::{Activation, Architecture, Normalisation};
 use remanent_network::learner::{Learner, Parameters};
 use remanent_network::network::{Network, Weights};
 use remanent_network::pass::normal_noise;
-use remanent_network::product::{Matrix, multiply};
+use remanent_network::product::{Matrix, Precision, multiply};
 use remanent_network::trainer::{Moment, Trainer};
 
 fn main() {
@@ -29,19 +30,21 @@ fn main() {
         .collect();
     let batch = number("--batch", "64") as usize;
     let seconds = number("--seconds", "3");
+    let precision = match value("--precision", "f32").as_str() {
+        "f32" => Precision::F32,
+        "bf16" => Precision::Bf16,
+        other => panic!("--precision must be f32 or bf16, not {other}"),
+    };
+    let train = |seed: u64| train(&widths, batch, precision, seconds, seed);
     let (seeds, threads) = (number("--seeds", "1") as u64, number("--threads", "1") as u64);
     assert!(threads >= seeds || threads == 1, "one thread a seed");
 
     let results: Vec<(f64, u64, f64)> = if threads == 1 {
-        (0..seeds).map(|seed| train(&widths, batch, seconds, seed)).collect()
+        (0..seeds).map(train).collect()
     } else {
         std::thread::scope(|scope| {
-            let run = |seed| {
-                scope.spawn({
-                    let widths = &widths;
-                    move || train(widths, batch, seconds, seed)
-                })
-            };
+            let train = &train;
+            let run = |seed| scope.spawn(move || train(seed));
             let handles: Vec<_> = (0..seeds).map(run).collect();
             handles.into_iter().map(|handle| handle.join().expect("no panic")).collect()
         })
@@ -51,17 +54,29 @@ fn main() {
     let steps: u64 = results.iter().map(|r| r.1).sum();
     println!(
         "{{\"name\": \"remanent\", \"widths\": {widths:?}, \"batch\": {batch}, \
+         \"precision\": \"{}\", \"instructions\": \"{}\", \
          \"threads\": {threads}, \"seeds\": {seeds}, \"seconds_per_step\": {per_step:.9}, \
-         \"gemm_seconds_per_step\": {:.9}, \"steps\": {steps}, \"final_loss\": {:.6}}}",
+         \"gemm_seconds_per_step\": {:.9}, \"copy_seconds_per_step\": {:.9}, \
+         \"steps\": {steps}, \"final_loss\": {:.6}}}",
+        if precision.is_single() { "f32" } else { "bf16" },
+        precision.instructions(),
         products(&widths, batch),
+        copy(&widths),
         results[0].2
     );
 }
 
 /// Seconds a step, steps, and the loss of the last.
-fn train(widths: &[usize], batch: usize, seconds: f64, seed: u64) -> (f64, u64, f64) {
+fn train(
+    widths: &[usize],
+    batch: usize,
+    precision: Precision,
+    seconds: f64,
+    seed: u64,
+) -> (f64, u64, f64) {
     // The numbers of the other programs, though the time does not depend on them.
-    let parameters = Parameters { adam: [0.9, 0.999, 1e-8], ..Parameters::of(Learner::Vcl) };
+    let parameters =
+        Parameters { adam: [0.9, 0.999, 1e-8], precision, ..Parameters::of(Learner::Vcl) };
     let architecture = Architecture {
         widths: widths.to_vec(),
         activation: Activation::Relu,
@@ -121,6 +136,21 @@ fn products(widths: &[usize], batch: usize) -> f64 {
         }
     }
     total
+}
+
+/// Seconds of a copy of six numbers for each weight, the best of several times.
+fn copy(widths: &[usize]) -> f64 {
+    let weights: usize = widths.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let from = vec![0.5_f32; 6 * weights];
+    let mut to = vec![0.0_f32; 6 * weights];
+    let mut best = f64::INFINITY;
+    for _ in 0..10 {
+        let started = Instant::now();
+        to.copy_from_slice(std::hint::black_box(&from));
+        std::hint::black_box(&mut to);
+        best = best.min(started.elapsed().as_secs_f64());
+    }
+    best
 }
 
 /// Of an m × k with a k × n matrix, stored as the network stores them.

@@ -131,8 +131,11 @@ impl Operand {
     /// Packs a right operand whose columns are these: k runs across the rows.
     pub fn pack_across(&mut self, path: Path, x: Rows<'_>) {
         self.resize(x.width, x.count);
-        for (panel, tiles) in self.tiles.chunks_mut(self.blocks).enumerate() {
-            for (block, tile) in tiles.iter_mut().enumerate() {
+        let (blocks, panels) = (self.blocks, self.tiles.len() / self.blocks);
+        // 32 rows after another, so that memory is read in order.
+        for block in 0..blocks {
+            for panel in 0..panels {
+                let tile = &mut self.tiles[panel * blocks + block];
                 let part = x.part(block * DEPTH, panel * SIDE, DEPTH, SIDE);
                 if path == Path::Plain || part.count < DEPTH || part.width < SIDE {
                     plain::pack_across(part, tile);

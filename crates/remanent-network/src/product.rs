@@ -29,10 +29,10 @@ impl Precision {
 
     /// The instructions of its products on this machine. Results agree to the rounding of sums between
     /// instruction sets.
-    pub fn instructions(self) -> &'static str {
+    pub fn instructions(self) -> String {
         match self {
-            Self::F32 => instructions(),
-            Self::Bf16 => Path::best().name(),
+            Self::F32 => instructions().into(),
+            Self::Bf16 => format!("{}+bf16-{}", instructions(), Path::best().name()),
         }
     }
 }

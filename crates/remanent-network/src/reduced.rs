@@ -7,8 +7,14 @@
 use crate::bf16::{Operand, Output, Path, Rows, multiply};
 use crate::pass::transpose;
 
-/// Downstream or upstream neurons whose weights are packed at a time.
-const NEURONS: usize = 64;
+/// Weights packed at a time, so that they stay in the cache: at least those of 64 neurons, so that memory is
+/// read in long pieces.
+const WEIGHTS: usize = 1 << 18;
+
+/// The number of neurons with this many weights each that are packed at a time.
+fn neurons_at_a_time(weights: usize) -> usize {
+    (WEIGHTS / weights).clamp(64, 512).next_multiple_of(32)
+}
 
 /// Packed operands.
 #[derive(Clone, Debug)]
@@ -53,8 +59,9 @@ impl Reduced {
         // Samples are the rows of this product, so that the weights need no transposition.
         self.activations.pack_across(self.path, matrix(h, inputs, batch));
         self.activations.transpose();
-        for first in (0..outputs).step_by(NEURONS) {
-            let width = NEURONS.min(outputs - first);
+        let neurons = neurons_at_a_time(inputs);
+        for first in (0..outputs).step_by(neurons) {
+            let width = neurons.min(outputs - first);
             let columns = Rows { values: &w[first..], stride: outputs, count: inputs, width };
             self.weights.pack_across(self.path, columns);
             self.block.resize(batch * width, 0.0);
@@ -69,8 +76,9 @@ impl Reduced {
     pub fn backward(&mut self, shape: Shape, scale: f32, w: &[f32], k: &[f32], out: &mut [f32]) {
         let Shape { inputs, outputs, batch } = shape;
         self.activations.pack_across(self.path, matrix(k, outputs, batch));
-        for first in (0..inputs).step_by(NEURONS) {
-            let count = NEURONS.min(inputs - first);
+        let neurons = neurons_at_a_time(outputs);
+        for first in (0..inputs).step_by(neurons) {
+            let count = neurons.min(inputs - first);
             let rows = matrix(&w[first * outputs..][..count * outputs], count, outputs);
             self.weights.pack_along(self.path, rows);
             let values = &mut out[first * batch..][..count * batch];

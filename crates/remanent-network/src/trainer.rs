@@ -25,8 +25,10 @@ use crate::rivals::si;
 use crate::sampling::Sampling;
 use crate::single;
 
-/// Largest part of a gradient held at a time.
+/// Part of a gradient held at a time, if this is not a few rows only.
 const TILE: usize = 1 << 16;
+/// Smallest height of such a part, unless the layer is smaller.
+const ROWS: usize = 128;
 /// Numbers that a sequence of kernels processes at a time, so that they stay in the nearest cache.
 const PIECE: usize = 1 << 9;
 
@@ -224,7 +226,8 @@ impl Trainer {
             (false, _) if self.parameters.precision == Precision::Bf16 => {
                 (TILE / outputs).max(1).next_multiple_of(16)
             }
-            (false, _) => (TILE / outputs).clamp(1, inputs),
+            // The product packs the factors of the downstream neurons for every tile: not for a few rows.
+            (false, _) => (TILE / outputs).max(ROWS),
         };
         let height = height.min(inputs);
         if self.by_mean.len() < height * outputs {
