@@ -1,12 +1,14 @@
 //! Measures the time of a training step, for the benchmark in bench/network.
 //!
-//! `step_time --widths 784,512,512,10 --batch 64 --precision f32 --seconds 3 --seeds 1 --threads 1` prints one
+//! `step_time --widths 784,512,512,10 --batch 64 --precision f32 --clock wall --seconds 3 --seeds 1 --threads 1` prints one
 //! line of JSON: seconds a step (for all seeds together), how much of it the six matrix products of
 //! each layer take alone in single precision, and the time of a plain copy of the numbers that a step changes (six for each
 //! weight: θ, its mean and variance, two moments, the stored divergence).
 
+use std::sync::OnceLock;
 use std::time::Instant;
 
+use cpu_time::ThreadTime;
 use remanent_math::philox::Stream;
 use remanent_network::architecture::{Activation, Architecture, Normalisation};
 use remanent_network::learner::{Learner, Parameters};
@@ -35,7 +37,12 @@ fn main() {
         "bf16" => Precision::Bf16,
         other => panic!("--precision must be f32 or bf16, not {other}"),
     };
-    let train = |seed: u64| train(&widths, batch, precision, seconds, seed);
+    let clock = match value("--clock", "wall").as_str() {
+        "wall" => Clock::Wall,
+        "processor" => Clock::Processor,
+        other => panic!("--clock must be wall or processor, not {other}"),
+    };
+    let train = |seed: u64| train(&widths, batch, precision, (clock, seconds), seed);
     let (seeds, threads) = (number("--seeds", "1") as u64, number("--threads", "1") as u64);
     assert!(threads >= seeds || threads == 1, "one thread a seed");
 
@@ -71,7 +78,7 @@ fn train(
     widths: &[usize],
     batch: usize,
     precision: Precision,
-    seconds: f64,
+    (clock, seconds): (Clock, f64),
     seed: u64,
 ) -> (f64, u64, f64) {
     // The numbers of the other programs, though the time does not depend on them.
@@ -95,13 +102,31 @@ fn train(
         loss = trainer.step(images, labels, &moment, &mut noise).expect("finite") / batch as f64;
     };
     (0..3).for_each(&mut step);
-    let started = Instant::now();
+    let (started, from) = (Instant::now(), clock.now());
     let mut steps = 0;
     while steps < 3 || started.elapsed().as_secs_f64() < seconds {
         step(3 + steps);
         steps += 1;
     }
-    (started.elapsed().as_secs_f64() / steps as f64, steps, loss)
+    ((clock.now() - from) / steps as f64, steps, loss)
+}
+
+/// Which time counts. Processor time is for a machine with other work.
+#[derive(Clone, Copy)]
+enum Clock {
+    Wall,
+    Processor,
+}
+
+impl Clock {
+    /// Seconds since some beginning.
+    fn now(self) -> f64 {
+        static START: OnceLock<Instant> = OnceLock::new();
+        match self {
+            Self::Wall => START.get_or_init(Instant::now).elapsed().as_secs_f64(),
+            Self::Processor => ThreadTime::now().as_duration().as_secs_f64(),
+        }
+    }
 }
 
 /// Batches that are gone through in turn.
