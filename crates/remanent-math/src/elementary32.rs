@@ -62,6 +62,7 @@ fn from_exponential(a: f32, e: f32, inverse: f32) -> (f32, f32) {
 
 /// [`tanh_and_variance`] of several numbers: the same bits, in stages. The steps of one number wait for
 /// one another; in a stage those of different numbers do not, and the processor computes them meanwhile.
+#[allow(clippy::needless_range_loop, reason = "several arrays are indexed")]
 #[inline(always)]
 pub fn tanh_and_variance_of<const N: usize>(a: &[f32; N]) -> ([f32; N], [f32; N]) {
     let [mut shifted, mut e, mut inverse] = [[0.0; N]; 3];

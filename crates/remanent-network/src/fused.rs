@@ -72,6 +72,7 @@ fn pass<const KEPT: bool, const ANCHORED: bool>(constants: &Constants, piece: &m
 
 /// N weights from `at` on, in stages: the processor works on several weights while one waits for a root
 /// or a quotient.
+#[allow(clippy::needless_range_loop, reason = "several arrays are indexed")]
 #[inline(always)]
 fn block<const N: usize, const KEPT: bool, const ANCHORED: bool>(
     constants: Constants,

@@ -14,7 +14,7 @@ use remanent_math::philox::Stream;
 
 use crate::architecture::{Activation, Normalisation};
 use crate::kernels;
-use crate::network::{Network, Weights};
+use crate::network::{Layer, Network, Weights};
 use crate::normalisation::{BatchNorm, layer_backward, layer_forward};
 use crate::product::{Matrix, Precision, multiply};
 use crate::reduced::{Reduced, Shape};
@@ -406,6 +406,11 @@ impl Pass {
 }
 
 impl Pass {
+    /// Whether [`single_gradient`](Self::single_gradient) computes the gradient of this layer.
+    pub(crate) fn is_single(&self, layer: &Layer) -> bool {
+        self.batch == 1 && layer.inputs * layer.outputs > single::SMALL
+    }
+
     /// Of a single image: the gradient by θ of some upstream neurons of layer l in a field network, by the
     /// weights in others.
     pub(crate) fn single_gradient(

@@ -155,7 +155,8 @@ mod tests {
             let weights = Matrix::new(&w, inputs, outputs);
             let (up, down) = (Matrix::new(&h, inputs, batch), Matrix::new(&k, outputs, batch));
 
-            let (mut found, mut expected) = (vec![0.0; outputs * batch], vec![0.0; outputs * batch]);
+            let (mut found, mut expected) =
+                (vec![0.0; outputs * batch], vec![0.0; outputs * batch]);
             reduced.forward(shape, 0.7, &w, &h, &mut found);
             exact(&mut expected, 0.7, weights.transposed(), up);
             close(&found, &expected, inputs);

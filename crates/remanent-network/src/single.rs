@@ -63,6 +63,7 @@ multiversioned! {
 
     /// The gradient by θ of a field network, β σ² (k_j (c h_i) − μ r_j (d h_i²)), for the upstream
     /// neurons in `h`; `k` and `ratio` (r) belong to the downstream neurons.
+    #[allow(clippy::needless_range_loop, reason = "several arrays are indexed")]
     pub fn field_gradient(
         [beta, c, d]: [f32; 3],
         h: &[f32],
@@ -89,6 +90,7 @@ multiversioned! {
 }
 
 /// Four rows at a time, so that a sum is loaded and stored once for four terms.
+#[allow(clippy::needless_range_loop, reason = "several arrays are indexed")]
 #[inline(always)]
 fn add_rows(
     scale: f32,
@@ -166,7 +168,8 @@ mod tests {
             }
             separate(0.3, &w, &h, &mut plain);
             for j in 0..outputs {
-                let terms = (0..inputs).map(|i| f64::from(0.3 * h[i]) * f64::from(w[i * outputs + j]));
+                let terms =
+                    (0..inputs).map(|i| f64::from(0.3 * h[i]) * f64::from(w[i * outputs + j]));
                 let size: f64 = terms.clone().map(f64::abs).sum();
                 let exact: f64 = terms.sum();
                 let bound = size * inputs as f64 * f64::from(f32::EPSILON);

@@ -4,7 +4,7 @@
 //! regularisers, optimiser and the moments of the new weights follow while these are in the cache:
 //! the gradient of a whole layer is never stored.
 //!
-//! With a batch of one image there are no matrix products ([`crate::single`]). An input that is zero
+//! With a batch of one image there are no matrix products (`single.rs`). An input that is zero
 //! has no gradient of the likelihood. Its weights are left alone where nothing else moves
 //! them: gradient descent (`--optimizer sgd`) without an anchor, of every learner but `si`. Adam moves
 //! them by its moments, and anchors pull them, so their step is made.
@@ -23,7 +23,6 @@ use crate::pass::{GradientTile, Noise, Pass};
 use crate::product::Precision;
 use crate::rivals::si;
 use crate::sampling::Sampling;
-use crate::single;
 
 /// Part of a gradient held at a time, if this is not a few rows only.
 const TILE: usize = 1 << 16;
@@ -208,7 +207,7 @@ impl Trainer {
 
     fn learn_layer(&mut self, l: usize, moment: &Moment, adam: &AdamStep) {
         let (inputs, outputs) = (self.network.layers[l].inputs, self.network.layers[l].outputs);
-        let single = self.pass.batch() == 1 && inputs * outputs > single::SMALL;
+        let single = self.pass.is_single(&self.network.layers[l]);
         let rule = Rule {
             parameters: &self.parameters,
             moment,
@@ -260,7 +259,13 @@ impl Trainer {
                 if weights == Weights::Field && !single {
                     let moments = (&layer.mean[at.clone()], &layer.variance[at.clone()]);
                     let by_variance = &self.by_variance[part];
-                    kernels::field_gradient(moment.beta, moments.0, moments.1, by_variance, gradient);
+                    kernels::field_gradient(
+                        moment.beta,
+                        moments.0,
+                        moments.1,
+                        by_variance,
+                        gradient,
+                    );
                 }
                 match weights {
                     Weights::Field => rule.field(layer, memory, at, gradient),

@@ -96,8 +96,12 @@ impl Problem {
         let (mut z, mut ratio) = (Vec::new(), Vec::new());
         for j in 0..outputs {
             for b in 0..BATCH {
-                let weights = (0..inputs).map(|i| (self.moments(l, i * outputs + j), h[i * BATCH + b]));
-                let mean = dot(n.sqrt().recip(), weights.clone().map(|((m, _), h)| (Bounded::exact(m), h)));
+                let weights =
+                    (0..inputs).map(|i| (self.moments(l, i * outputs + j), h[i * BATCH + b]));
+                let mean = dot(
+                    n.sqrt().recip(),
+                    weights.clone().map(|((m, _), h)| (Bounded::exact(m), h)),
+                );
                 let square = |h: Bounded| h.times(h);
                 let variance =
                     dot(n.recip(), weights.map(|((_, s), h)| (Bounded::exact(s), square(h))));
@@ -152,7 +156,8 @@ impl Problem {
         let mut below = Vec::new();
         for i in 0..inputs {
             for b in 0..BATCH {
-                let downstream = (0..outputs).map(|j| (self.moments(1, i * outputs + j), j * BATCH + b));
+                let downstream =
+                    (0..outputs).map(|j| (self.moments(1, i * outputs + j), j * BATCH + b));
                 let by_mean = downstream.clone().map(|((m, _), at)| (Bounded::exact(m), k[at]));
                 let by_variance =
                     downstream.map(|((_, s), at)| (Bounded::exact(s), k[at].times(last.ratio[at])));
@@ -213,6 +218,7 @@ fn found(precision: Precision, images: &[f32], noise: &[Vec<f32>; 2]) -> (Networ
     (network, gradient)
 }
 
+#[allow(clippy::needless_range_loop, reason = "several arrays are indexed")]
 #[test]
 fn gradients_are_derivatives_within_the_rounding_of_inputs() {
     let images = normals(WIDTHS[0] * BATCH, 1);

@@ -537,7 +537,13 @@ mod tests {
         let neutral = "lr_schedule = 'constant'\nfirst_prior = 'none'\nlambda = 1.0\nrho = 1.0\n\
                        reset_fields = false\nprecision = 'f32'";
         assert_eq!(read(&format!("{text}{neutral}")).unwrap().key(), plain);
-        for other in ["lambda = 0.9", "rho = 0.9", "lr_schedule = 'cosine'", "window = 7", "precision = 'bf16'"] {
+        for other in [
+            "lambda = 0.9",
+            "rho = 0.9",
+            "lr_schedule = 'cosine'",
+            "window = 7",
+            "precision = 'bf16'",
+        ] {
             assert_ne!(read(&format!("{text}{other}")).unwrap().key(), plain, "{other}");
         }
     }

@@ -31,7 +31,8 @@ fn nearest(x: f32) -> f32 {
 
 #[test]
 fn rounds_to_nearest_even() {
-    let cases = [0.0, -0.0, 1.0, 1.003_906_25, 1.011_718_75, -1.003_906_3, 3e-39, -1e-45, 2e38, 0.1];
+    let cases =
+        [0.0, -0.0, 1.0, 1.003_906_25, 1.011_718_75, -1.003_906_3, 3e-39, -1e-45, 2e38, 0.1];
     for x in cases.into_iter().chain(normals(1, 4000)) {
         let rounded = f32::from_bits(plain::round(x));
         assert_eq!(rounded.to_bits(), nearest(x).to_bits(), "{x}");
@@ -51,7 +52,8 @@ fn all_paths_pack_the_same_bits() {
             let mut x = normals(2, n * k);
             x[0] = 1e-40;
             let word = |row: usize, k_: usize| {
-                let number = |k_: usize| if row < n && k_ < k { nearest(x[row * k + k_]) } else { 0.0 };
+                let number =
+                    |k_: usize| if row < n && k_ < k { nearest(x[row * k + k_]) } else { 0.0 };
                 number(2 * k_).to_bits() >> 16 | number(2 * k_ + 1).to_bits()
             };
             let flipped: Vec<f32> = (0..n * k).map(|i| x[i % n * k + i / n]).collect();
