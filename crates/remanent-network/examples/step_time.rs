@@ -67,8 +67,8 @@ fn main() {
          \"steps\": {steps}, \"final_loss\": {:.6}}}",
         if precision.is_single() { "f32" } else { "bf16" },
         precision.instructions(),
-        products(&widths, batch),
-        copy(&widths),
+        products(&widths, batch, clock),
+        copy(&widths, clock),
         results[0].2
     );
 }
@@ -147,7 +147,7 @@ fn batches(widths: &[usize], batch: usize, seed: u64) -> (Vec<f32>, Vec<u8>) {
 }
 
 /// Seconds that the matrix products of a step take alone, the best of several times.
-fn products(widths: &[usize], batch: usize) -> f64 {
+fn products(widths: &[usize], batch: usize, clock: Clock) -> f64 {
     let mut total = 0.0;
     for (l, pair) in widths.windows(2).enumerate() {
         let (inputs, outputs) = (pair[0], pair[1]);
@@ -157,36 +157,36 @@ fn products(widths: &[usize], batch: usize) -> f64 {
             shapes.push((batch, inputs, outputs));
         }
         for (m, n, k) in shapes {
-            total += 2.0 * time_of_product(m, n, k);
+            total += 2.0 * time_of_product(m, n, k, clock);
         }
     }
     total
 }
 
 /// Seconds of a copy of six numbers for each weight, the best of several times.
-fn copy(widths: &[usize]) -> f64 {
+fn copy(widths: &[usize], clock: Clock) -> f64 {
     let weights: usize = widths.windows(2).map(|pair| pair[0] * pair[1]).sum();
     let from = vec![0.5_f32; 6 * weights];
     let mut to = vec![0.0_f32; 6 * weights];
     let mut best = f64::INFINITY;
     for _ in 0..10 {
-        let started = Instant::now();
+        let started = clock.now();
         to.copy_from_slice(std::hint::black_box(&from));
         std::hint::black_box(&mut to);
-        best = best.min(started.elapsed().as_secs_f64());
+        best = best.min(clock.now() - started);
     }
     best
 }
 
 /// Of an m × k with a k × n matrix, stored as the network stores them.
-fn time_of_product(m: usize, n: usize, k: usize) -> f64 {
+fn time_of_product(m: usize, n: usize, k: usize, clock: Clock) -> f64 {
     let (a, b) = (vec![0.5; m * k], vec![0.25; k * n]);
     let mut c = vec![0.0; m * n];
     let mut best = f64::INFINITY;
     for _ in 0..10 {
-        let started = Instant::now();
+        let started = clock.now();
         multiply(&mut c, 1.0, Matrix::new(&a, k, m).transposed(), Matrix::new(&b, k, n));
-        best = best.min(started.elapsed().as_secs_f64());
+        best = best.min(clock.now() - started);
     }
     best
 }
