@@ -31,8 +31,18 @@ fn nearest(x: f32) -> f32 {
 
 #[test]
 fn rounds_to_nearest_even() {
-    let cases =
-        [0.0, -0.0, 1.0, 1.003_906_25, 1.011_718_75, -1.003_906_3, 3e-39, -1e-45, 2e38, 0.1];
+    let cases = [
+        0.0,
+        -0.0,
+        1.0,
+        1.0 + 1.0 / 256.0,
+        1.0 + 3.0 / 256.0,
+        -1.003_906_3,
+        3e-39,
+        -1e-45,
+        2e38,
+        0.1,
+    ];
     for x in cases.into_iter().chain(normals(1, 4000)) {
         let rounded = f32::from_bits(plain::round(x));
         assert_eq!(rounded.to_bits(), nearest(x).to_bits(), "{x}");
