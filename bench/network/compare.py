@@ -20,6 +20,7 @@ from typing import Any
 from protocol import environment, parse_widths
 
 TORCH_VARIANTS = ("eager", "compiled", "autograd")
+OURS = ("ours", "ours-bf16")
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Contender:
     @property
     def processes(self) -> int:
         """Ours trains several networks in one process; others need as many processes."""
-        return 1 if self.name == "ours" else self.seeds
+        return 1 if self.name in OURS else self.seeds
 
     @property
     def label(self) -> str:
@@ -116,7 +117,7 @@ def contenders(threads: list[int]) -> list[Contender]:
     others = [*(f"torch/{variant}" for variant in TORCH_VARIANTS), "numpy"]
     line_up = []
     for count in threads:
-        line_up.append(Contender("ours", count, seeds=count))
+        line_up += [Contender(name, count, seeds=count) for name in OURS]
         for name in others:
             line_up += [Contender(name, count, seeds) for seeds in sorted({1, count})]
     return line_up
@@ -127,9 +128,11 @@ def command_of(row: Row, contender: Contender, arguments: argparse.Namespace) ->
     here = Path(__file__).resolve().parent
     options = ["--widths", ",".join(map(str, row.widths)), "--batch", str(row.batch)]
     options += ["--seconds", str(arguments.seconds), "--threads", str(contender.threads // contender.processes)]
-    if contender.name == "ours":
+    options += ["--clock", arguments.clock]
+    if contender.name in OURS:
         seeds = ["--seeds", str(contender.seeds)] if contender.seeds > 1 else []
-        return [*shlex.split(arguments.ours), *options, *seeds]
+        precision = ["--precision", "bf16"] if contender.name == "ours-bf16" else []
+        return [*shlex.split(arguments.ours), *options, *seeds, *precision]
     if arguments.images:
         options += ["--images", str(arguments.images)]
     if contender.form == "torch":
@@ -188,7 +191,13 @@ def run_once(row: Row, contender: Contender, round_number: int, arguments: argpa
 def run_rounds(arguments: argparse.Namespace) -> list[Run]:
     """All rounds; a contender that fails on a row is reported once and left out of that row from then on."""
     runs: list[Run] = []
-    line_up = [(row, contender) for row in rows_of(arguments) for contender in contenders(arguments.threads)]
+    line_up = [
+        (row, contender)
+        for row in rows_of(arguments)
+        for contender in contenders(arguments.threads)
+        # Single images have no matrix products.
+        if row.batch > 1 or contender.name != "ours-bf16"
+    ]
     for round_number in range(1, arguments.rounds + 1):
         for row, contender in list(line_up):
             head = f"round {round_number}/{arguments.rounds}  {row.label}  {contender.label}"
@@ -218,7 +227,7 @@ def summary(runs: list[Run], row: Row, threads: int) -> dict[str, Any]:
 
     Others may give all threads to one network or one to each of several: the better counts.
     """
-    fastest = {form: best(runs, row, form, threads) for form in ("ours", "torch", "numpy")}
+    fastest = {form: best(runs, row, form, threads) for form in (*OURS, "torch", "numpy")}
     variants = {variant: best(runs, row, f"torch/{variant}", threads) for variant in TORCH_VARIANTS}
     times = {form: run.seconds_per_update if run else None for form, run in fastest.items()}
     ours, torch, alone = fastest["ours"], fastest["torch"], best(runs, row, "ours", 1)
@@ -230,6 +239,7 @@ def summary(runs: list[Run], row: Row, threads: int) -> dict[str, Any]:
         "torch_variant": torch.contender.name.partition("/")[2] if torch else None,
         "torch_variants": {name: run.seconds_per_update if run else None for name, run in variants.items()},
         "factors": {rival: ratio(times[rival], times["ours"]) for rival in ("torch", "numpy")},
+        "factor_of_bf16": ratio(times["torch"], times["ours-bf16"]),
         "gemm_share": ratio(ours.gemm_seconds_per_step, ours.seconds_per_step) if ours and threads == 1 else None,
         "scaling": ratio(alone.seconds_per_update, times["ours"]) if alone and threads > 1 else None,
     }
@@ -268,7 +278,8 @@ def markdown(rows: list[list[str]]) -> str:
 
 def section_table(runs: list[Run], rows: list[Row], threads: int) -> str:
     """Best times and factors of a section at one number of threads."""
-    head = ["ms per update", "ours", *(f"PyTorch {v}" for v in TORCH_VARIANTS), "NumPy", "PyTorch/ours", "NumPy/ours"]
+    head = ["ms per update", "ours", "ours bf16", *(f"PyTorch {v}" for v in TORCH_VARIANTS), "NumPy"]
+    head += ["PyTorch/ours", "PyTorch/ours bf16", "NumPy/ours"]
     head.append("products in ours" if threads == 1 else "scaling of ours")
     lines = [head]
     for row in rows:
@@ -278,9 +289,11 @@ def section_table(runs: list[Run], rows: list[Row], threads: int) -> str:
             [
                 row.label,
                 milliseconds(times["ours"]),
+                milliseconds(times["ours-bf16"]),
                 *(milliseconds(total["torch_variants"][variant]) for variant in TORCH_VARIANTS),
                 milliseconds(times["numpy"]),
                 number(factors["torch"], "{:.2f}"),
+                number(total["factor_of_bf16"], "{:.2f}"),
                 number(factors["numpy"], "{:.1f}"),
                 number(total["gemm_share"], "{:.0%}") if threads == 1 else number(total["scaling"], "×{:.2f}"),
             ]
@@ -326,6 +339,7 @@ def write_results(path: Path, runs: list[Run], arguments: argparse.Namespace) ->
         "cores": os.cpu_count(),
         "system": platform.platform(),
         "versions": versions(runs),
+        "clock": arguments.clock,
         "rounds": arguments.rounds,
         "seconds": arguments.seconds,
         "summary": [summary(runs, row, threads) for row in rows_of(arguments) for threads in arguments.threads],
@@ -349,6 +363,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--widths", type=parse_widths, help="time this network alone")
     parser.add_argument("--batch", type=int, default=64, help="with --widths")
     parser.add_argument("--threads", type=thread_counts, default=default_threads(), help="numbers of threads, as 1,2")
+    parser.add_argument(
+        "--clock", choices=("wall", "processor"), default="wall", help="processor: for a busy machine, one thread only"
+    )
     parser.add_argument("--images", type=Path, metavar="FILE.npy", help="images for PyTorch and NumPy")
     parser.add_argument("--ours", metavar="COMMAND", default=default_ours(), help="the program of ours to time")
     parser.add_argument("--python", default=sys.executable, help="an interpreter that has PyTorch and NumPy")
@@ -357,6 +374,9 @@ def parse_arguments() -> argparse.Namespace:
     for name in ("rounds", "batch"):
         if getattr(arguments, name) < 1:
             parser.error(f"--{name} must be at least 1")
+    if arguments.clock == "processor":
+        # Threads of one process would add up.
+        arguments.threads = [1]
     if not arguments.seconds > 0:
         parser.error("--seconds must be positive")
     if arguments.images:
@@ -386,14 +406,14 @@ def main() -> int:
     """Measures, prints, and writes on request; fails only if nothing of ours ran."""
     arguments = parse_arguments()
     runs = run_rounds(arguments)
-    print(f"Best of {arguments.rounds} rounds; {processor()}; PyTorch {versions(runs)['torch'] or 'missing'}.")
+    print(f"Best of {arguments.rounds} rounds; {processor()}; PyTorch {versions(runs)['torch'] or 'missing'}; {arguments.clock} time.")
     for title, rows in chosen_sections(arguments).items():
         for threads in arguments.threads:
             how = "one thread" if threads == 1 else f"{threads} threads, time per update of one network"
             print(f"\n**{title}**, {how}\n\n{section_table(runs, rows, threads)}")
     if arguments.json:
         write_results(arguments.json, runs, arguments)
-    return 0 if any(run.contender.name == "ours" for run in runs) else 1
+    return 0 if any(run.contender.name in OURS for run in runs) else 1
 
 
 if __name__ == "__main__":

@@ -153,7 +153,7 @@ def main() -> None:
     """Prints the JSON line of one run."""
     arguments = argument_parser(__doc__.splitlines()[0]).parse_args()
     keep_to_environment("numpy", arguments.threads)
-    timing = measure(make_step(arguments), arguments.steps, arguments.seconds)
+    timing = measure(make_step(arguments), arguments)
     print_report("numpy", arguments, timing, None, np.__version__)
 
 

@@ -29,6 +29,10 @@ class Rule:
 RULE = Rule()
 
 
+CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "processor": time.thread_time}
+"""Processor time is that of one thread, for a busy machine."""
+
+
 def argument_parser(description: str) -> argparse.ArgumentParser:
     """The options all contenders take."""
     parser = argparse.ArgumentParser(description=description)
@@ -39,6 +43,7 @@ def argument_parser(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=positive, default=1)
     parser.add_argument("--images", type=Path, metavar="FILE.npy", help="images as rows, in place of synthetic ones")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--clock", choices=sorted(CLOCKS), default="wall", help="which time counts")
     return parser
 
 
@@ -138,11 +143,12 @@ class Timing:
     final_loss: float
 
 
-def measure(step: Step, steps: int | None, seconds: float | None, least_steps: int = 3) -> Timing:
+def measure(step: Step, arguments: argparse.Namespace, least_steps: int = 3) -> Timing:
     """Warms up for a tenth of the time, then runs until the time or the steps are over.
 
     Without a limit of time the warm-up is two steps, so that runs can be compared step by step.
     """
+    steps, seconds, clock = arguments.steps, arguments.seconds, CLOCKS[arguments.clock]
     if seconds is None:
         seconds, warm_up = (3.0, 0.3) if steps is None else (math.inf, 0.0)
     else:
@@ -152,12 +158,12 @@ def measure(step: Step, steps: int | None, seconds: float | None, least_steps: i
     loss = step()  # The first step may have compiled; this one is ordinary, and still not counted.
     while (start := time.perf_counter()) < warm_until:
         loss = step()
-    done, limit = 0, steps or sys.maxsize
+    done, limit, clock_start = 0, steps or sys.maxsize, clock()
     while done < limit and (done < least_steps or time.perf_counter() - start < seconds):
         loss = step()
         done += 1
     final_loss = float(loss)
-    return Timing((time.perf_counter() - start) / done, done, final_loss)
+    return Timing((clock() - clock_start) / done, done, final_loss)
 
 
 def print_report(name: str, arguments: argparse.Namespace, timing: Timing, torch: str | None, numpy: str) -> None:

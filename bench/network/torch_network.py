@@ -276,7 +276,7 @@ def main() -> int:
     torch.set_num_threads(arguments.threads)
     # Moments of synapses that no longer learn decay into denormals, which are slow.
     torch.set_flush_denormal(True)
-    timing = measure(make_step(arguments, arguments.variant), arguments.steps, arguments.seconds)
+    timing = measure(make_step(arguments, arguments.variant), arguments)
     print_report(f"torch/{arguments.variant}", arguments, timing, torch.__version__, numpy.__version__)
     return 0
 

@@ -20,17 +20,32 @@ pub struct AdamStep {
     pub negligible: f32,
 }
 
+impl AdamStep {
+    /// The moments of one parameter after this gradient.
+    #[inline(always)]
+    pub fn moments(&self, gradient: f32, first: f32, second: f32) -> (f32, f32) {
+        let Self { b1, b2, negligible, .. } = *self;
+        let gradient = if gradient.abs() < negligible { 0.0 } else { gradient };
+        let mean = b1 * first + (1.0 - b1) * gradient;
+        let square = b2 * second + (1.0 - b2) * (gradient * gradient);
+        let mean = if mean.abs() < negligible { 0.0 } else { mean };
+        (mean, if square < negligible * negligible { 0.0 } else { square })
+    }
+
+    /// The divisor of the step, from the second moment.
+    #[inline(always)]
+    pub fn divisor(&self, second: f32) -> f32 {
+        second.sqrt() * self.spread + self.epsilon
+    }
+}
+
 multiversioned! {
     /// Advances the moments and replaces the gradient `g` by the step to subtract.
     pub fn advance(step: &AdamStep, first: &mut [f32], second: &mut [f32], g: &mut [f32]) {
-        let AdamStep { rate, spread, b1, b2, epsilon, negligible } = *step;
+        let step = *step;
         for ((g, m), v) in g.iter_mut().zip(first).zip(second) {
-            let gradient = if g.abs() < negligible { 0.0 } else { *g };
-            let mean = b1 * *m + (1.0 - b1) * gradient;
-            let square = b2 * *v + (1.0 - b2) * (gradient * gradient);
-            *m = if mean.abs() < negligible { 0.0 } else { mean };
-            *v = if square < negligible * negligible { 0.0 } else { square };
-            *g = rate * *m / (v.sqrt() * spread + epsilon);
+            (*m, *v) = step.moments(*g, *m, *v);
+            *g = step.rate * *m / step.divisor(*v);
         }
     }
 }

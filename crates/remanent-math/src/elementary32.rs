@@ -13,29 +13,73 @@ const LN_2_LOW: f32 = -2.121_944_4e-4;
 /// e^x for x ≤ 0; below −87, the value at −87.
 #[inline(always)]
 pub fn exp_of_negative(x: f32) -> f32 {
+    let (shifted, r) = reduce(x);
+    series(r) * power_of_two(shifted)
+}
+
+/// x ≤ 0 as k ln 2 + r: k in the low bits of the first number, and r.
+#[inline(always)]
+fn reduce(x: f32) -> (f32, f32) {
     let clamped = if x > -87.0 { x } else { -87.0 };
     let shifted = clamped * std::f32::consts::LOG2_E + ROUNDING_MAGIC;
     let k = shifted - ROUNDING_MAGIC;
-    let r = (clamped - k * LN_2_HIGH) - k * LN_2_LOW;
+    (shifted, (clamped - k * LN_2_HIGH) - k * LN_2_LOW)
+}
+
+/// e^r for |r| < 0.347.
+#[inline(always)]
+fn series(r: f32) -> f32 {
     // Taylor's series to r^7: the remainder is below 6e-9 for |r| < 0.347. In powers of r²,
     // so that fewer steps wait for one another.
     let r2 = r * r;
     let tail = (1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0 + r * (1.0 / 5_040.0));
-    let series = 1.0 + (r + r2 * ((1.0 / 2.0 + r * (1.0 / 6.0)) + r2 * tail));
-    series * f32::from_bits((shifted.to_bits() << 23).wrapping_add(0x3f80_0000))
+    1.0 + (r + r2 * ((1.0 / 2.0 + r * (1.0 / 6.0)) + r2 * tail))
+}
+
+/// 2^k, with k in the low bits.
+#[inline(always)]
+fn power_of_two(shifted: f32) -> f32 {
+    f32::from_bits((shifted.to_bits() << 23).wrapping_add(0x3f80_0000))
 }
 
 /// tanh a and 1 − tanh² a, the second to full relative accuracy (it stops at 1e-37).
 #[inline(always)]
 pub fn tanh_and_variance(a: f32) -> (f32, f32) {
     let e = exp_of_negative(-2.0 * a.abs());
-    let inverse = 1.0 / (1.0 + e);
+    from_exponential(a, e, 1.0 / (1.0 + e))
+}
+
+/// tanh a and 1 − tanh² a from e = e^{−2|a|} and 1/(1 + e).
+#[inline(always)]
+fn from_exponential(a: f32, e: f32, inverse: f32) -> (f32, f32) {
     let m = ((1.0 - e) * inverse).copysign(a);
     // Near 0 the difference 1 − e loses digits that the odd series keeps.
     let a2 = a * a;
     let series = a * (1.0 - a2 * (1.0 / 3.0 - a2 * (2.0 / 15.0 - a2 * (17.0 / 315.0))));
     let m = if a2 < 0.01 { series } else { m };
     (m, 4.0 * e * inverse * inverse)
+}
+
+/// [`tanh_and_variance`] of several numbers: the same bits, in stages. The steps of one number wait for
+/// one another; in a stage those of different numbers do not, and the processor computes them meanwhile.
+#[allow(clippy::needless_range_loop, reason = "several arrays are indexed")]
+#[inline(always)]
+pub fn tanh_and_variance_of<const N: usize>(a: &[f32; N]) -> ([f32; N], [f32; N]) {
+    let [mut shifted, mut e, mut inverse] = [[0.0; N]; 3];
+    for i in 0..N {
+        (shifted[i], e[i]) = reduce(-2.0 * a[i].abs());
+    }
+    for i in 0..N {
+        e[i] = series(e[i]) * power_of_two(shifted[i]);
+    }
+    for i in 0..N {
+        inverse[i] = 1.0 / (1.0 + e[i]);
+    }
+    let [mut mean, mut variance] = [[0.0; N]; 2];
+    for i in 0..N {
+        (mean[i], variance[i]) = from_exponential(a[i], e[i], inverse[i]);
+    }
+    (mean, variance)
 }
 
 /// ln x for a normal positive x, to 2e-7 relative (absolute near 1).
@@ -86,6 +130,13 @@ mod tests {
             assert!((f64::from(m) - exact).abs() < 4e-7 * exact.abs(), "{a} {m} {exact}");
             let exact = f64::from(a).cosh().powi(-2);
             assert!((f64::from(variance) - exact).abs() < 1e-6 * exact, "{a} {variance} {exact}");
+        }
+        for first in -2_000..2_000 {
+            let a: [f32; 64] = std::array::from_fn(|i| (first as f32 + i as f32 / 64.0) * 1e-2);
+            let (means, variances) = tanh_and_variance_of(&a);
+            for i in 0..64 {
+                assert_eq!((means[i], variances[i]), tanh_and_variance(a[i]));
+            }
         }
         assert_eq!(tanh_and_variance(0.0), (0.0, 1.0));
         assert_eq!(tanh_and_variance(-1e9).0, -1.0);

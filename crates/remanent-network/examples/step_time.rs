@@ -1,17 +1,20 @@
 //! Measures the time of a training step, for the benchmark in bench/network.
 //!
-//! `step_time --widths 784,512,512,10 --batch 64 --seconds 3 --seeds 1 --threads 1` prints one line
-//! of JSON: seconds a step (for all seeds together), and how much of it the six matrix products of
-//! each layer take alone.
+//! `step_time --widths 784,512,512,10 --batch 64 --precision f32 --clock wall --seconds 3 --seeds 1 --threads 1` prints one
+//! line of JSON: seconds a step (for all seeds together), how much of it the six matrix products of
+//! each layer take alone in single precision, and the time of a plain copy of the numbers that a step changes (six for each
+//! weight: θ, its mean and variance, two moments, the stored divergence).
 
+use std::sync::OnceLock;
 use std::time::Instant;
 
+use cpu_time::ThreadTime;
 use remanent_math::philox::Stream;
 use remanent_network::architecture::{Activation, Architecture, Normalisation};
 use remanent_network::learner::{Learner, Parameters};
 use remanent_network::network::{Network, Weights};
 use remanent_network::pass::normal_noise;
-use remanent_network::product::{Matrix, multiply};
+use remanent_network::product::{Matrix, Precision, multiply};
 use remanent_network::trainer::{Moment, Trainer};
 
 fn main() {
@@ -29,19 +32,26 @@ fn main() {
         .collect();
     let batch = number("--batch", "64") as usize;
     let seconds = number("--seconds", "3");
+    let precision = match value("--precision", "f32").as_str() {
+        "f32" => Precision::F32,
+        "bf16" => Precision::Bf16,
+        other => panic!("--precision must be f32 or bf16, not {other}"),
+    };
+    let clock = match value("--clock", "wall").as_str() {
+        "wall" => Clock::Wall,
+        "processor" => Clock::Processor,
+        other => panic!("--clock must be wall or processor, not {other}"),
+    };
+    let train = |seed: u64| train(&widths, batch, precision, (clock, seconds), seed);
     let (seeds, threads) = (number("--seeds", "1") as u64, number("--threads", "1") as u64);
     assert!(threads >= seeds || threads == 1, "one thread a seed");
 
     let results: Vec<(f64, u64, f64)> = if threads == 1 {
-        (0..seeds).map(|seed| train(&widths, batch, seconds, seed)).collect()
+        (0..seeds).map(train).collect()
     } else {
         std::thread::scope(|scope| {
-            let run = |seed| {
-                scope.spawn({
-                    let widths = &widths;
-                    move || train(widths, batch, seconds, seed)
-                })
-            };
+            let train = &train;
+            let run = |seed| scope.spawn(move || train(seed));
             let handles: Vec<_> = (0..seeds).map(run).collect();
             handles.into_iter().map(|handle| handle.join().expect("no panic")).collect()
         })
@@ -51,17 +61,29 @@ fn main() {
     let steps: u64 = results.iter().map(|r| r.1).sum();
     println!(
         "{{\"name\": \"remanent\", \"widths\": {widths:?}, \"batch\": {batch}, \
+         \"precision\": \"{}\", \"instructions\": \"{}\", \
          \"threads\": {threads}, \"seeds\": {seeds}, \"seconds_per_step\": {per_step:.9}, \
-         \"gemm_seconds_per_step\": {:.9}, \"steps\": {steps}, \"final_loss\": {:.6}}}",
-        products(&widths, batch),
+         \"gemm_seconds_per_step\": {:.9}, \"copy_seconds_per_step\": {:.9}, \
+         \"steps\": {steps}, \"final_loss\": {:.6}}}",
+        if precision.is_single() { "f32" } else { "bf16" },
+        precision.instructions(),
+        products(&widths, batch, clock),
+        copy(&widths, clock),
         results[0].2
     );
 }
 
 /// Seconds a step, steps, and the loss of the last.
-fn train(widths: &[usize], batch: usize, seconds: f64, seed: u64) -> (f64, u64, f64) {
+fn train(
+    widths: &[usize],
+    batch: usize,
+    precision: Precision,
+    (clock, seconds): (Clock, f64),
+    seed: u64,
+) -> (f64, u64, f64) {
     // The numbers of the other programs, though the time does not depend on them.
-    let parameters = Parameters { adam: [0.9, 0.999, 1e-8], ..Parameters::of(Learner::Vcl) };
+    let parameters =
+        Parameters { adam: [0.9, 0.999, 1e-8], precision, ..Parameters::of(Learner::Vcl) };
     let architecture = Architecture {
         widths: widths.to_vec(),
         activation: Activation::Relu,
@@ -80,13 +102,31 @@ fn train(widths: &[usize], batch: usize, seconds: f64, seed: u64) -> (f64, u64, 
         loss = trainer.step(images, labels, &moment, &mut noise).expect("finite") / batch as f64;
     };
     (0..3).for_each(&mut step);
-    let started = Instant::now();
+    let (started, from) = (Instant::now(), clock.now());
     let mut steps = 0;
     while steps < 3 || started.elapsed().as_secs_f64() < seconds {
         step(3 + steps);
         steps += 1;
     }
-    (started.elapsed().as_secs_f64() / steps as f64, steps, loss)
+    ((clock.now() - from) / steps as f64, steps, loss)
+}
+
+/// Which time counts. Processor time is for a machine with other work.
+#[derive(Clone, Copy)]
+enum Clock {
+    Wall,
+    Processor,
+}
+
+impl Clock {
+    /// Seconds since some beginning.
+    fn now(self) -> f64 {
+        static START: OnceLock<Instant> = OnceLock::new();
+        match self {
+            Self::Wall => START.get_or_init(Instant::now).elapsed().as_secs_f64(),
+            Self::Processor => ThreadTime::now().as_duration().as_secs_f64(),
+        }
+    }
 }
 
 /// Batches that are gone through in turn.
@@ -107,7 +147,7 @@ fn batches(widths: &[usize], batch: usize, seed: u64) -> (Vec<f32>, Vec<u8>) {
 }
 
 /// Seconds that the matrix products of a step take alone, the best of several times.
-fn products(widths: &[usize], batch: usize) -> f64 {
+fn products(widths: &[usize], batch: usize, clock: Clock) -> f64 {
     let mut total = 0.0;
     for (l, pair) in widths.windows(2).enumerate() {
         let (inputs, outputs) = (pair[0], pair[1]);
@@ -117,21 +157,36 @@ fn products(widths: &[usize], batch: usize) -> f64 {
             shapes.push((batch, inputs, outputs));
         }
         for (m, n, k) in shapes {
-            total += 2.0 * time_of_product(m, n, k);
+            total += 2.0 * time_of_product(m, n, k, clock);
         }
     }
     total
 }
 
+/// Seconds of a copy of six numbers for each weight, the best of several times.
+fn copy(widths: &[usize], clock: Clock) -> f64 {
+    let weights: usize = widths.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let from = vec![0.5_f32; 6 * weights];
+    let mut to = vec![0.0_f32; 6 * weights];
+    let mut best = f64::INFINITY;
+    for _ in 0..10 {
+        let started = clock.now();
+        to.copy_from_slice(std::hint::black_box(&from));
+        std::hint::black_box(&mut to);
+        best = best.min(clock.now() - started);
+    }
+    best
+}
+
 /// Of an m × k with a k × n matrix, stored as the network stores them.
-fn time_of_product(m: usize, n: usize, k: usize) -> f64 {
+fn time_of_product(m: usize, n: usize, k: usize, clock: Clock) -> f64 {
     let (a, b) = (vec![0.5; m * k], vec![0.25; k * n]);
     let mut c = vec![0.0; m * n];
     let mut best = f64::INFINITY;
     for _ in 0..10 {
-        let started = Instant::now();
+        let started = clock.now();
         multiply(&mut c, 1.0, Matrix::new(&a, k, m).transposed(), Matrix::new(&b, k, n));
-        best = best.min(started.elapsed().as_secs_f64());
+        best = best.min(clock.now() - started);
     }
     best
 }

@@ -7,20 +7,38 @@
 //! Arithmetic with subnormal numbers is about a hundred times slower. Negligible values are
 //! therefore set to zero where they first appear.
 
-use remanent_math::elementary32::{ln, tanh_and_variance};
+use std::array;
+
+use remanent_math::elementary32::{ln, tanh_and_variance, tanh_and_variance_of};
 use remanent_math::multiversioned;
 
 /// Variances and gradients below this are set to zero. With Adam's ε = 1e-8, a gradient of this size
 /// moves a weight by less than 1e-10 of the learning rate.
 pub const NEGLIGIBLE: f32 = 1e-18;
 
+/// Weights whose moments are computed together.
+pub const BLOCK: usize = 64;
+
+/// Mean and variance of binary weights of these fields.
+#[inline(always)]
+pub fn moments_of<const N: usize>(fields: &[f32; N], mean: &mut [f32; N], variance: &mut [f32; N]) {
+    (*mean, *variance) = tanh_and_variance_of(fields);
+    for s in variance {
+        *s = if *s < NEGLIGIBLE { 0.0 } else { *s };
+    }
+}
+
 multiversioned! {
     /// θ as a measure of ±1: its mean μ = tanh βθ and variance σ² = 1 − μ².
     pub fn moments(beta: f32, theta: &[f32], mean: &mut [f32], variance: &mut [f32]) {
+        let (thetas, theta) = theta.as_chunks::<BLOCK>();
+        let (means, mean) = mean.as_chunks_mut::<BLOCK>();
+        let (variances, variance) = variance.as_chunks_mut::<BLOCK>();
+        for ((theta, mean), variance) in thetas.iter().zip(means).zip(variances) {
+            moments_of(&theta.map(|t| beta * t), mean, variance);
+        }
         for ((&t, mean), variance) in theta.iter().zip(mean).zip(variance) {
-            let (m, s) = tanh_and_variance(beta * t);
-            *mean = m;
-            *variance = if s < NEGLIGIBLE { 0.0 } else { s };
+            moments_of(&[beta * t], array::from_mut(mean), array::from_mut(variance));
         }
     }
 

@@ -8,6 +8,7 @@ use crate::fading::Fading;
 use crate::network::{Network, Weights};
 use crate::parameters::{ParameterError, list_of, within};
 use crate::pass::{OwnedNoise, normal_noise, uniform_noise};
+use crate::product::Precision;
 use crate::rivals::{self, Rival};
 use crate::schedule::{BetaSchedule, RateSchedule};
 
@@ -173,6 +174,9 @@ pub struct Parameters {
     /// Mean and deviation by which pixels are standardised. None is not part of the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standardise: Option<[f64; 2]>,
+    /// Of the inputs of matrix products in training. Single precision is not part of the key.
+    #[serde(default, skip_serializing_if = "Precision::is_single")]
+    pub precision: Precision,
     /// Of the learners of other authors. What a learner does not use is not part of the key.
     #[serde(flatten)]
     pub rival: Rival,
@@ -210,6 +214,7 @@ impl Parameters {
             form: Form::Printed,
             meta: vec![0.43],
             standardise: None,
+            precision: Precision::F32,
             rival: Rival::default(),
         };
         match learner {

@@ -56,16 +56,22 @@
 //! - **Equal to rounding**: matrix products ([`product`]). The `gemm` library uses fused multiply-add
 //!   where available, and the order of additions depends on the instruction set. Trained networks
 //!   therefore differ between instruction sets, and [`product::instructions`] names the one in use.
+//!   With [`product::Precision::Bf16`] inputs are rounded to the same bits everywhere, and sums depend on
+//!   the processor.
 //! - **Depends on the platform's math library**: `exp` and `ln` in softmax, loss and output scale,
 //!   `powf` in the bias correction of Adam and in the empirical Fisher information, `tanh` in the
 //!   schedule of β, `ln` in the log-likelihood.
 
+mod bf16;
 mod checkpoint;
 mod fisher;
+mod fused;
 mod kernels;
 mod normalisation;
 mod purposes;
+mod reduced;
 mod sampling;
+mod single;
 mod softmax;
 
 pub mod architecture;

@@ -14,9 +14,11 @@ use remanent_math::philox::Stream;
 
 use crate::architecture::{Activation, Normalisation};
 use crate::kernels;
-use crate::network::Network;
+use crate::network::{Layer, Network, Weights};
 use crate::normalisation::{BatchNorm, layer_backward, layer_forward};
-use crate::product::{Matrix, multiply};
+use crate::product::{Matrix, Precision, multiply};
+use crate::reduced::{Reduced, Shape};
+use crate::single;
 use crate::softmax::Softmax;
 
 /// Writes the noise ε of layer l, one number for each neuron and sample.
@@ -74,6 +76,8 @@ pub struct Pass {
     /// Variance of the preactivations of a layer; later, a part of a gradient.
     variance: Vec<f32>,
     first_moments: (Vec<f32>, Vec<f32>),
+    /// If inputs of products are rounded.
+    reduced: Option<Reduced>,
     /// Gradients by gain and shift of batch normalisation, layer by layer.
     pub by_gain_and_shift: Vec<(Vec<f32>, Vec<f32>)>,
     /// Gradient by the logarithm of the output scale.
@@ -89,6 +93,13 @@ pub struct GradientTile<'a> {
 }
 
 impl Pass {
+    /// A pass with products of this precision. The products of a single image are computed in single
+    /// precision.
+    pub fn with_precision(precision: Precision) -> Self {
+        let reduced = (precision == Precision::Bf16).then(Reduced::new);
+        Self { reduced, ..Self::default() }
+    }
+
     /// Loads a batch of images, one after another.
     pub fn load(&mut self, network: &Network, images: &[f32]) {
         let inputs = network.architecture.inputs();
@@ -169,9 +180,26 @@ impl Pass {
             Some(trace) => (&trace.h, &trace.squares),
         };
         let trace = &mut rest[0];
-        let weights = |w| Matrix::new(w, layer.inputs, layer.outputs).transposed();
         let (root, share) = network.weights.factors(layer.inputs);
         trace.h.resize(layer.outputs * batch, 0.0);
+        if batch == 1 {
+            single::weighted_rows(root, &layer.mean, h, &mut trace.h);
+            if network.weights.spread() {
+                self.variance.resize(layer.outputs, 0.0);
+                single::weighted_rows(share, &layer.variance, squares, &mut self.variance);
+            }
+            return;
+        }
+        if let Some(reduced) = &mut self.reduced {
+            let shape = Shape { inputs: layer.inputs, outputs: layer.outputs, batch };
+            reduced.forward(shape, root, &layer.mean, h, &mut trace.h);
+            if network.weights.spread() {
+                self.variance.resize(layer.outputs * batch, 0.0);
+                reduced.forward(shape, share, &layer.variance, squares, &mut self.variance);
+            }
+            return;
+        }
+        let weights = |w| Matrix::new(w, layer.inputs, layer.outputs).transposed();
         let h = Matrix::new(h, layer.inputs, batch);
         multiply(&mut trace.h, root, weights(&layer.mean), h);
         if network.weights.spread() {
@@ -290,8 +318,26 @@ impl Pass {
             trace.k_ratio.resize(trace.k.len(), 0.0);
             kernels::product(&trace.k, &trace.ratio, &mut trace.k_ratio);
         }
+        self.prepare_gradient(network, l);
         if l > 0 {
             self.descend(network, l);
+        }
+    }
+
+    /// Packs the factors of the gradient of layer l, if products are of reduced precision.
+    fn prepare_gradient(&mut self, network: &Network, l: usize) {
+        let (batch, layer) = (self.batch, &network.layers[l]);
+        let Some(reduced) = self.reduced.as_mut().filter(|_| batch > 1) else { return };
+        let shape = Shape { inputs: layer.inputs, outputs: layer.outputs, batch };
+        let (h, squares) = match l {
+            0 => (&self.images, &self.image_squares),
+            _ => (&self.traces[l - 1].h, &self.traces[l - 1].squares),
+        };
+        let (k, k_ratio) = (&self.traces[l].k, &self.traces[l].k_ratio);
+        if network.weights.spread() {
+            reduced.prepare(shape, [h, squares], [k, k_ratio]);
+        } else {
+            reduced.prepare(shape, [h, &[]], [k, &[]]);
         }
     }
 
@@ -302,6 +348,16 @@ impl Pass {
         let (below, trace) = (&mut before[l - 1], &rest[0]);
         let (root, share) = network.weights.factors(layer.inputs);
         below.k.resize(layer.inputs * self.batch, 0.0);
+        if let Some(reduced) = self.reduced.as_mut().filter(|_| self.batch > 1) {
+            let shape = Shape { inputs: layer.inputs, outputs: layer.outputs, batch: self.batch };
+            reduced.backward(shape, root, &layer.mean, &trace.k, &mut below.k);
+            if network.weights.spread() {
+                self.variance.resize(layer.inputs * self.batch, 0.0);
+                reduced.backward(shape, share, &layer.variance, &trace.k_ratio, &mut self.variance);
+                kernels::join(&self.variance, &below.h, &mut below.k);
+            }
+            return;
+        }
         let weights = |w| Matrix::new(w, layer.inputs, layer.outputs);
         let k = Matrix::new(&trace.k, layer.outputs, self.batch);
         multiply(&mut below.k, root, weights(&layer.mean), k);
@@ -314,7 +370,8 @@ impl Pass {
     }
 
     /// Gradients of layer l by the mean and (minus one half, per μ) the variance of the weights of
-    /// some upstream neurons: N^{-1/2} Σ_b h_i K_j and N^{-1} Σ_b h_i² K_j ε_j/v_j.
+    /// some upstream neurons: N^{-1/2} Σ_b h_i K_j and N^{-1} Σ_b h_i² K_j ε_j/v_j. In a pass of
+    /// reduced precision the first neuron is a multiple of 16.
     pub fn gradient(
         &self,
         network: &Network,
@@ -329,6 +386,13 @@ impl Pass {
         };
         let trace = &self.traces[l];
         let (root, share) = network.weights.factors(layer.inputs);
+        if let Some(reduced) = self.reduced.as_ref().filter(|_| self.batch > 1) {
+            reduced.gradient(false, root, neurons.clone(), layer.outputs, tile.by_mean);
+            if network.weights.spread() {
+                reduced.gradient(true, share, neurons, layer.outputs, tile.by_variance);
+            }
+            return;
+        }
         let part = neurons.start * self.batch..neurons.end * self.batch;
         let upstream = |x| Matrix::new(x, neurons.len(), self.batch);
         let downstream = |k| Matrix::new(k, layer.outputs, self.batch).transposed();
@@ -342,6 +406,33 @@ impl Pass {
 }
 
 impl Pass {
+    /// Whether [`single_gradient`](Self::single_gradient) computes the gradient of this layer.
+    pub(crate) fn is_single(&self, layer: &Layer) -> bool {
+        self.batch == 1 && layer.inputs * layer.outputs > single::SMALL
+    }
+
+    /// Of a single image: the gradient by θ of some upstream neurons of layer l in a field network, by the
+    /// weights in others.
+    pub(crate) fn single_gradient(
+        &self,
+        network: &Network,
+        l: usize,
+        neurons: std::ops::Range<usize>,
+        g: &mut [f32],
+    ) {
+        let layer = &network.layers[l];
+        let (h, k, ratio) = self.factors(l);
+        let h = &h[neurons.clone()];
+        let (root, share) = network.weights.factors(layer.inputs);
+        if network.weights == Weights::Field {
+            let at = neurons.start * layer.outputs..neurons.end * layer.outputs;
+            let moments = [&layer.mean[at.clone()], &layer.variance[at]];
+            single::field_gradient([network.beta, root, share], h, [k, ratio], moments, g);
+        } else {
+            single::outer(root, h, k, g);
+        }
+    }
+
     /// h upstream of layer l, K and K ε/v downstream; call after [`backward`](Self::backward).
     pub(crate) fn factors(&self, l: usize) -> (&[f32], &[f32], &[f32]) {
         let h = if l == 0 { &self.images } else { &self.traces[l - 1].h };
@@ -350,7 +441,7 @@ impl Pass {
 }
 
 /// Transposes a rows × columns matrix.
-fn transpose(x: &[f32], rows: usize, columns: usize, out: &mut [f32]) {
+pub(crate) fn transpose(x: &[f32], rows: usize, columns: usize, out: &mut [f32]) {
     // By blocks, so that source and destination stay in the cache.
     const BLOCK: usize = 16;
     for row in (0..rows).step_by(BLOCK) {

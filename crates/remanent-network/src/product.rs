@@ -6,6 +6,36 @@
 
 use gemm_common::Parallelism;
 use gemm_f32::gemm::f32::get_gemm_fn;
+use serde::{Deserialize, Serialize};
+
+use crate::bf16::Path;
+
+/// The precision of the inputs of matrix products. Sums are in single precision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// Single precision.
+    #[default]
+    F32,
+    /// bfloat16: 8 bits of mantissa, rounded to nearest.
+    Bf16,
+}
+
+impl Precision {
+    /// Whether this is single precision.
+    pub fn is_single(&self) -> bool {
+        *self == Self::F32
+    }
+
+    /// The instructions of its products on this machine. Results agree to the rounding of sums between
+    /// instruction sets.
+    pub fn instructions(self) -> String {
+        match self {
+            Self::F32 => instructions().into(),
+            Self::Bf16 => format!("{}+bf16-{}", instructions(), Path::best().name()),
+        }
+    }
+}
 
 /// A matrix view of a slice.
 #[derive(Clone, Copy, Debug)]

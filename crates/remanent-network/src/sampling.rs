@@ -62,9 +62,8 @@ impl Trainer {
         }
         // `bimu` does not forget where there is nothing to learn.
         if self.parameters().learner != Learner::Bimu || sampling.has_gradient() {
-            let parameters = self.parameters().clone();
             let rule = Rule {
-                parameters: &parameters,
+                parameters: &self.parameters,
                 moment,
                 batch: labels.len() as f32,
                 samples: samples as f32,
@@ -88,7 +87,7 @@ impl Trainer {
         labels: &[u8],
         noise: Noise<'_>,
     ) -> f64 {
-        let parameters = self.parameters().clone();
+        let parameters = &self.parameters;
         let samples = parameters.rival.samples();
         let Sampling { network, layers, by_weight } = sampling;
         let Some(sampled) = network else { return f64::NAN };
@@ -100,8 +99,17 @@ impl Trainer {
         for _ in 0..samples {
             for (l, buffers) in layers.iter_mut().enumerate() {
                 noise(l, &mut buffers.noise);
-                let weights = &mut sampled.layers[l].mean;
-                draw(&parameters, &self.network.layers[l], &buffers.noise, weights);
+                let (layer, weights) = (&self.network.layers[l], &mut sampled.layers[l].mean);
+                let pixels = self.pass.factors(0).0;
+                if l == 0 && pixels.len() == layer.inputs {
+                    // A single image: weights of a pixel that is zero have no effect and no gradient.
+                    for i in (0..layer.inputs).filter(|i| pixels[*i] != 0.0) {
+                        let at = i * layer.outputs..(i + 1) * layer.outputs;
+                        draw(parameters, layer, at, &buffers.noise, weights);
+                    }
+                } else {
+                    draw(parameters, layer, 0..weights.len(), &buffers.noise, weights);
+                }
             }
             self.pass.forward(sampled, &mut |_, _| {});
             loss += self.pass.loss(sampled, labels);
@@ -109,9 +117,13 @@ impl Trainer {
                 self.pass.backward(sampled, l);
                 let layer = &sampled.layers[l];
                 by_weight.resize(layer.mean.len(), 0.0);
-                let tile = GradientTile { by_mean: by_weight, by_variance: &mut [] };
-                self.pass.gradient(sampled, l, 0..layer.inputs, tile);
-                buffers.add(&parameters, &layer.mean, by_weight);
+                if self.pass.is_single(layer) {
+                    self.pass.single_gradient(sampled, l, 0..layer.inputs, by_weight);
+                } else {
+                    let tile = GradientTile { by_mean: by_weight, by_variance: &mut [] };
+                    self.pass.gradient(sampled, l, 0..layer.inputs, tile);
+                }
+                buffers.add(parameters, &layer.mean, by_weight);
             }
             extras.add(&self.pass);
         }
@@ -181,17 +193,24 @@ impl Extras {
     }
 }
 
-/// Weights of a sampled network.
-fn draw(parameters: &Parameters, layer: &Layer, noise: &[f32], weights: &mut [f32]) {
+/// Some weights of a sampled network.
+fn draw(
+    parameters: &Parameters,
+    layer: &Layer,
+    at: std::ops::Range<usize>,
+    noise: &[f32],
+    weights: &mut [f32],
+) {
+    let (noise, weights) = (&noise[at.clone()], &mut weights[at.clone()]);
     if parameters.learner == Learner::Mesu {
         weights.copy_from_slice(noise);
-        kernels::gaussian_weights(&layer.theta, &layer.variance, weights);
+        kernels::gaussian_weights(&layer.theta[at.clone()], &layer.variance[at], weights);
     } else {
         let temperature = parameters.rival.temperature();
         if temperature == 1.0 {
-            relax_by_mean(&layer.mean, noise, weights);
+            relax_by_mean(&layer.mean[at], noise, weights);
         } else {
-            relax(temperature, &layer.theta, noise, weights);
+            relax(temperature, &layer.theta[at], noise, weights);
         }
     }
 }

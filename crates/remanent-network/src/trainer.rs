@@ -3,22 +3,31 @@
 //! The products of a layer are computed for a few upstream neurons at a time. Gradient,
 //! regularisers, optimiser and the moments of the new weights follow while these are in the cache:
 //! the gradient of a whole layer is never stored.
+//!
+//! With a batch of one image there are no matrix products (`single.rs`). An input that is zero
+//! has no gradient of the likelihood. Its weights are left alone where nothing else moves
+//! them: gradient descent (`--optimizer sgd`) without an anchor, of every learner but `si`. Adam moves
+//! them by its moments, and anchors pull them, so their step is made.
 
 use remanent_data::dataset::View;
 use remanent_math::adam::{self, AdamStep};
 use thiserror::Error;
 
 use crate::architecture::Normalisation;
+use crate::fused;
 use crate::kernels;
 use crate::learner::{FirstPrior, Fisher, Form, Learner, Optimizer, Parameters};
 use crate::network::{Layer, Network, Weights};
 use crate::parameters::ParameterError;
 use crate::pass::{GradientTile, Noise, Pass};
+use crate::product::Precision;
 use crate::rivals::si;
 use crate::sampling::Sampling;
 
-/// Largest part of a gradient held at a time.
+/// Part of a gradient held at a time, if this is not a few rows only.
 const TILE: usize = 1 << 16;
+/// Smallest height of such a part, unless the layer is smaller.
+const ROWS: usize = 128;
 /// Numbers that a sequence of kernels processes at a time, so that they stay in the nearest cache.
 const PIECE: usize = 1 << 9;
 
@@ -64,7 +73,7 @@ pub struct Moment {
 /// A network under training.
 #[derive(Clone, Debug)]
 pub struct Trainer {
-    parameters: Parameters,
+    pub(crate) parameters: Parameters,
     pub(crate) network: Network,
     /// One for each layer.
     pub(crate) memories: Vec<Memory>,
@@ -101,7 +110,7 @@ impl Trainer {
             memories,
             extras: Memory::default(),
             steps: 0,
-            pass: Pass::default(),
+            pass: Pass::with_precision(parameters.precision),
             by_mean: Vec::new(),
             by_variance: Vec::new(),
             sampling: Sampling::default(),
@@ -198,9 +207,7 @@ impl Trainer {
 
     fn learn_layer(&mut self, l: usize, moment: &Moment, adam: &AdamStep) {
         let (inputs, outputs) = (self.network.layers[l].inputs, self.network.layers[l].outputs);
-        let height = (TILE / outputs).clamp(1, inputs);
-        self.by_mean.resize(height * outputs, 0.0);
-        self.by_variance.resize(height * outputs, 0.0);
+        let single = self.pass.is_single(&self.network.layers[l]);
         let rule = Rule {
             parameters: &self.parameters,
             moment,
@@ -209,28 +216,61 @@ impl Trainer {
             share: self.pass.batch() as f32
                 / self.parameters.window.unwrap_or(moment.examples) as f32,
         };
+        let skips = single && rule.leaves_silent_inputs(&self.memories[l]);
+        let height = match (single, skips) {
+            (true, true) => 1,
+            // Gradient and weights stay in the nearest cache; multiples of 16 rows fill whole registers.
+            (true, false) => (PIECE / outputs).max(1).next_multiple_of(16),
+            // Packed operands begin with a multiple of 16.
+            (false, _) if self.parameters.precision == Precision::Bf16 => {
+                (TILE / outputs).max(1).next_multiple_of(16)
+            }
+            // The product packs the factors of the downstream neurons for every tile: not for a few rows.
+            (false, _) => (TILE / outputs).max(ROWS),
+        };
+        let height = height.min(inputs);
+        if self.by_mean.len() < height * outputs {
+            self.by_mean.resize(height * outputs, 0.0);
+            self.by_variance.resize(height * outputs, 0.0);
+        }
         for start in (0..inputs).step_by(height) {
             let neurons = start..(start + height).min(inputs);
             let count = neurons.len() * outputs;
             let by_mean = &mut self.by_mean[..count];
-            let by_variance = match self.network.weights {
-                Weights::Field => &mut self.by_variance[..count],
-                Weights::Sign | Weights::Float | Weights::Gaussian => &mut [],
-            };
-            let tile = GradientTile { by_mean, by_variance };
-            self.pass.gradient(&self.network, l, neurons, tile);
-            let (network, memory) = (&mut self.network, &mut self.memories[l]);
+            if single {
+                if skips && self.pass.factors(l).0[start] == 0.0 {
+                    continue;
+                }
+                self.pass.single_gradient(&self.network, l, neurons, by_mean);
+            } else {
+                let by_variance = match self.network.weights {
+                    Weights::Field => &mut self.by_variance[..count],
+                    Weights::Sign | Weights::Float | Weights::Gaussian => &mut [],
+                };
+                let tile = GradientTile { by_mean, by_variance };
+                self.pass.gradient(&self.network, l, neurons, tile);
+            }
+            let memory = &mut self.memories[l];
+            let (weights, layer) = (self.network.weights, &mut self.network.layers[l]);
             for from in (0..count).step_by(PIECE) {
                 let part = from..(from + PIECE).min(count);
                 let at = start * outputs + part.start..start * outputs + part.end;
                 let gradient = &mut self.by_mean[part.clone()];
-                match network.weights {
-                    Weights::Field => {
-                        let by_variance = &self.by_variance[part];
-                        rule.field(&mut network.layers[l], memory, at, gradient, by_variance);
-                    }
-                    Weights::Sign => rule.sign(&mut network.layers[l], memory, at, gradient),
-                    Weights::Float => rule.float(&mut network.layers[l], memory, at, gradient),
+                if weights == Weights::Field && !single {
+                    let moments = (&layer.mean[at.clone()], &layer.variance[at.clone()]);
+                    let by_variance = &self.by_variance[part];
+                    kernels::field_gradient(
+                        moment.beta,
+                        moments.0,
+                        moments.1,
+                        by_variance,
+                        gradient,
+                    );
+                }
+                match weights {
+                    Weights::Field => rule.field(layer, memory, at, gradient),
+                    Weights::Sign => rule.sign(layer, memory, at, gradient),
+                    Weights::Float => rule.float(layer, memory, at, gradient),
                     Weights::Gaussian => unreachable!("Gaussian weights are sampled"),
                 }
             }
@@ -376,22 +416,81 @@ struct Rule<'a> {
 }
 
 impl Rule<'_> {
-    /// Field networks; `g` is the gradient by the mean weights.
+    /// Whether weights of an input that is zero stay as they are.
+    fn leaves_silent_inputs(&self, memory: &Memory) -> bool {
+        self.parameters.optimizer == Optimizer::Sgd && memory.is_empty()
+    }
+
+    /// Field networks; `g` is the gradient of the likelihood by θ.
     fn field(
         &self,
         layer: &mut Layer,
         memory: &mut Memory,
         at: std::ops::Range<usize>,
         g: &mut [f32],
-        by_variance: &[f32],
+    ) {
+        let Self { parameters, moment, .. } = self;
+        let beta = moment.beta;
+        if self.is_fused(memory) {
+            self.field_at_once(layer, memory, at.clone(), g);
+        } else {
+            self.field_in_passes(layer, memory, at.clone(), g);
+        }
+        if parameters.window.is_some() && !memory.anchor.is_empty() {
+            let rate = self.share.min(1.0);
+            let (theta, mean) = (&layer.theta[at.clone()], &layer.mean[at.clone()]);
+            parameters.fading.follow(rate, beta, theta, mean, &mut memory.anchor[at]);
+        }
+    }
+
+    /// Whether [`fused::learn`] makes this step.
+    fn is_fused(&self, memory: &Memory) -> bool {
+        self.parameters.optimizer == Optimizer::Adam
+            && self.parameters.learner != Learner::Ewc
+            && memory.fisher.is_empty()
+    }
+
+    fn field_at_once(
+        &self,
+        layer: &mut Layer,
+        memory: &mut Memory,
+        at: std::ops::Range<usize>,
+        g: &[f32],
+    ) {
+        let constants = fused::Constants {
+            beta: self.moment.beta,
+            gamma_step: self.parameters.gamma_step as f32,
+            gamma_anchor: self.parameters.gamma_task as f32 * self.share,
+            adam: *self.adam,
+        };
+        // A part that does not exist is empty.
+        let within = |x: &[f32]| if x.is_empty() { 0..0 } else { at.clone() };
+        let (kept, anchor) = (within(&memory.kept), within(&memory.anchor));
+        let piece = fused::Piece {
+            g,
+            theta: &mut layer.theta[at.clone()],
+            mean: &mut layer.mean[at.clone()],
+            variance: &mut layer.variance[at.clone()],
+            first: &mut memory.first[at.clone()],
+            second: &mut memory.second[at],
+            kept: &mut memory.kept[kept],
+            anchor: &memory.anchor[anchor],
+        };
+        fused::learn(&constants, piece);
+    }
+
+    fn field_in_passes(
+        &self,
+        layer: &mut Layer,
+        memory: &mut Memory,
+        at: std::ops::Range<usize>,
+        g: &mut [f32],
     ) {
         let Self { parameters, moment, .. } = self;
         let beta = moment.beta;
         let theta = &mut layer.theta[at.clone()];
         let mean = &mut layer.mean[at.clone()];
         let variance = &mut layer.variance[at.clone()];
-        kernels::field_gradient(beta, mean, variance, by_variance, g);
-
         let coefficient = parameters.gamma_task as f32 * self.share;
         let elastic = parameters.learner == Learner::Ewc;
         if !memory.kept.is_empty() {
@@ -417,11 +516,7 @@ impl Rule<'_> {
         }
         kernels::moments(beta, theta, mean, variance);
         if !elastic && !memory.kept.is_empty() {
-            kernels::keep(beta, variance, g, &mut memory.kept[at.clone()]);
-        }
-        if parameters.window.is_some() && !memory.anchor.is_empty() {
-            let rate = self.share.min(1.0);
-            parameters.fading.follow(rate, beta, theta, mean, &mut memory.anchor[at]);
+            kernels::keep(beta, variance, g, &mut memory.kept[at]);
         }
     }
 

@@ -9,6 +9,7 @@ use remanent_network::architecture::{Activation, Normalisation};
 use remanent_network::course::{Course, CourseSpec, Event};
 use remanent_network::fading::Fading;
 use remanent_network::learner::{Anchor, FirstPrior, Fisher, Form, Learner, Optimizer, Parameters};
+use remanent_network::product::Precision;
 use remanent_network::schedule::RateSchedule;
 use remanent_network::tensors::Tensors;
 
@@ -103,6 +104,10 @@ fn learners() -> Vec<(&'static str, Parameters)> {
         ("si", of(Learner::Si)),
         ("mesu", of(Learner::Mesu)),
         ("sgd", of(Learner::Sgd)),
+        ("vcl, bf16", Parameters { precision: Precision::Bf16, ..of(Learner::Vcl) }),
+        ("bimu, bf16", Parameters { precision: Precision::Bf16, batch: 7, ..of(Learner::Bimu) }),
+        ("vcl, one image", Parameters { batch: 1, anchor: Anchor::Both, ..of(Learner::Vcl) }),
+        ("sgd, one image", Parameters { batch: 1, ..of(Learner::Sgd) }),
     ]
 }
 

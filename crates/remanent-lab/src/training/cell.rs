@@ -12,7 +12,6 @@ use remanent_network::metrics;
 use remanent_network::model;
 use remanent_network::network::Weights;
 use remanent_network::predictor::{Predictor, predict, test_stream};
-use remanent_network::product::instructions;
 use remanent_network::tensors::Tensors;
 use remanent_network::trainer::Diverged;
 use remanent_store::{Cell, Context, ModelFault, Stopped};
@@ -182,7 +181,8 @@ impl<'a> Run<'a> {
             }
         }
         let signs = Signs::of(course.network());
-        let record = TrialRecord { instructions: instructions().into(), ..Default::default() };
+        let instructions = trial.training.parameters.precision.instructions();
+        let record = TrialRecord { instructions, ..Default::default() };
         Ok(Self { trial, course, record, signs })
     }
 

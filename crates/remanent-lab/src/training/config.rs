@@ -257,6 +257,7 @@ fn parameters(options: &TrainingOptions) -> Result<Parameters, TrainingError> {
         form,
         meta: given.meta.unwrap_or(default.meta),
         standardise,
+        precision: given.precision,
         rival: Rival {
             samples: given.samples.filter(|_| uses("samples")).or(own.samples),
             temperature: given.temperature.filter(|_| uses("temperature")).or(own.temperature),
@@ -338,6 +339,9 @@ fn meaningless(key: &str, parameters: &Parameters) -> Option<(String, &'static s
         }
         "adam" if !uses_adam && parameters.samples_weights() => {
             of_learner("it has a step of its own")
+        }
+        "precision" if parameters.batch == 1 => {
+            Some(("a batch of 1".into(), "its steps have no matrix products and are f32"))
         }
         "adam" if !uses_adam => Some(("the optimizer sgd".into(), "choose the optimizer adam")),
         _ => None,
@@ -506,6 +510,8 @@ mod tests {
             ("learner = 'ste'\nlambda = 0.5", "only anchors of vcl fade"),
             ("anchor = 'task'\nwindow = 9\nfirst_prior = 'uniform'", "an anchor with a window"),
             ("learner = 'ewc'\nrho = 0.5", "choose the fisher online"),
+            ("batch = 1\nprecision = 'bf16'", "precision is not used by a batch of 1"),
+            ("precision = 'bf61'", "did you mean 'bf16'?"),
             ("lr_schedule = 'cosin'", "did you mean 'cosine'?"),
         ] {
             let message = read(&format!("{stream}{text}")).unwrap_err();
@@ -529,9 +535,15 @@ mod tests {
         let text = "stream = 'permuted:digits:2'\nanchor = 'task'\n";
         let plain = read(text).unwrap().key();
         let neutral = "lr_schedule = 'constant'\nfirst_prior = 'none'\nlambda = 1.0\nrho = 1.0\n\
-                       reset_fields = false";
+                       reset_fields = false\nprecision = 'f32'";
         assert_eq!(read(&format!("{text}{neutral}")).unwrap().key(), plain);
-        for other in ["lambda = 0.9", "rho = 0.9", "lr_schedule = 'cosine'", "window = 7"] {
+        for other in [
+            "lambda = 0.9",
+            "rho = 0.9",
+            "lr_schedule = 'cosine'",
+            "window = 7",
+            "precision = 'bf16'",
+        ] {
             assert_ne!(read(&format!("{text}{other}")).unwrap().key(), plain, "{other}");
         }
     }

@@ -3,6 +3,7 @@
 use remanent_network::architecture::{Activation, Normalisation};
 use remanent_network::learner::{Anchor, FirstPrior, Fisher, Form, Learner, Optimizer};
 use remanent_network::predictor::Predictor;
+use remanent_network::product::Precision;
 use remanent_network::schedule::{BetaSchedule, RateSchedule};
 use toml::Value;
 
@@ -31,6 +32,12 @@ words! {
         "mean_field" => MeanField, "the mean of several stochastic passes";
         "sampled" => Sampled, "binary networks sampled from the measure";
         "hard" => Hard, "the most probable binary network";
+    }
+}
+words! {
+    Precision {
+        "f32" => F32, "single precision";
+        "bf16" => Bf16, "bfloat16: faster on processors with AVX-512-BF16 or AMX";
     }
 }
 words! {
@@ -167,6 +174,8 @@ options! {
             optimizer: Option<Optimizer> = None,
             /// b1, b2 and epsilon of Adam [default: 0.9,0.99,1e-8]
             adam: Option<Vec<f64>> = None,
+            /// Inputs of the matrix products of training; sums, weights and optimiser are f32 always
+            precision: Precision = Precision::F32,
         }
         "Network" {
             /// Widths of the hidden layers [default: 512,512]

@@ -261,6 +261,7 @@ const COMMANDS: [Command; 11] = [
             ("beta-schedule", &["1", "tanh:10,0.1,2", "tanh:1,2", "tanh:nan,nan,nan"], false),
             ("anchor", &["none", "step", "task", "both"], false),
             ("gamma", NUMBERS, false),
+            ("precision", &["f32", "bf16", "f16"], false),
             ("lr-schedule", &["constant", "cosine", "linear"], false),
             ("first-prior", &["none", "uniform"], false),
             ("lambda", &["-1", "0", "0.9", "1", "2"], false),

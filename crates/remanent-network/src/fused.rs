@@ -1,0 +1,197 @@
+//! The step of `vcl` with Adam as one loop: regularisers, optimiser, and the moments of the new
+//! weights.
+//!
+//! It computes what the sequence of [`kernels`](crate::kernels) computes, operation by operation, and
+//! so gives the same bits; each number is loaded and stored once.
+
+use remanent_math::adam::AdamStep;
+use remanent_math::multiversioned;
+
+use crate::kernels::{BLOCK, moments_of};
+
+/// The numbers of a step that all weights share.
+#[derive(Clone, Copy, Debug)]
+pub struct Constants {
+    /// β.
+    pub beta: f32,
+    /// Factor of the stored gradient of the divergence from the previous step.
+    pub gamma_step: f32,
+    /// Factor of the divergence from the anchor.
+    pub gamma_anchor: f32,
+    /// Of the optimiser.
+    pub adam: AdamStep,
+}
+
+/// A part of a layer, and of the state of its learner. All slices have the length of `g`.
+#[derive(Debug)]
+pub struct Piece<'a> {
+    /// Gradient of the likelihood by θ.
+    pub g: &'a [f32],
+    /// θ.
+    pub theta: &'a mut [f32],
+    /// tanh βθ.
+    pub mean: &'a mut [f32],
+    /// 1 − tanh² βθ.
+    pub variance: &'a mut [f32],
+    /// First moment of Adam.
+    pub first: &'a mut [f32],
+    /// Second moment of Adam.
+    pub second: &'a mut [f32],
+    /// Gradient of the divergence from the previous step; empty if there is no such term.
+    pub kept: &'a mut [f32],
+    /// Field of the anchor; empty if there is none.
+    pub anchor: &'a [f32],
+}
+
+multiversioned! {
+    /// Makes the step.
+    pub fn learn(constants: &Constants, mut piece: Piece<'_>) {
+        match (piece.kept.is_empty(), piece.anchor.is_empty()) {
+            (true, true) => pass::<false, false>(constants, &mut piece),
+            (true, false) => pass::<false, true>(constants, &mut piece),
+            (false, true) => pass::<true, false>(constants, &mut piece),
+            (false, false) => pass::<true, true>(constants, &mut piece),
+        }
+    }
+}
+
+#[inline(always)]
+fn pass<const KEPT: bool, const ANCHORED: bool>(constants: &Constants, piece: &mut Piece<'_>) {
+    let (n, constants) = (piece.g.len(), *constants);
+    let (blocks, registers) = (n - n % BLOCK, n - n % 16);
+    for at in (0..blocks).step_by(BLOCK) {
+        block::<BLOCK, KEPT, ANCHORED>(constants, piece, at);
+    }
+    for at in (blocks..registers).step_by(16) {
+        block::<16, KEPT, ANCHORED>(constants, piece, at);
+    }
+    for at in registers..n {
+        block::<1, KEPT, ANCHORED>(constants, piece, at);
+    }
+}
+
+/// N weights from `at` on, in stages: the processor works on several weights while one waits for a root
+/// or a quotient.
+#[allow(clippy::needless_range_loop, reason = "several arrays are indexed")]
+#[inline(always)]
+fn block<const N: usize, const KEPT: bool, const ANCHORED: bool>(
+    constants: Constants,
+    piece: &mut Piece<'_>,
+    at: usize,
+) {
+    let Constants { beta, gamma_step, gamma_anchor, adam } = constants;
+    let mut g: [f32; N] = *part(piece.g, at);
+    let mut theta: [f32; N] = *part(piece.theta, at);
+    let mut variance: [f32; N] = *part(piece.variance, at);
+    let mut first: [f32; N] = *part(piece.first, at);
+    let mut second: [f32; N] = *part(piece.second, at);
+    if KEPT {
+        let kept: [f32; N] = *part(piece.kept, at);
+        (0..N).for_each(|i| g[i] += gamma_step * kept[i]);
+    }
+    if ANCHORED {
+        let anchor: [f32; N] = *part(piece.anchor, at);
+        for i in 0..N {
+            g[i] += gamma_anchor * beta * variance[i] * (beta * theta[i] - anchor[i]);
+        }
+    }
+    for i in 0..N {
+        (first[i], second[i]) = adam.moments(g[i], first[i], second[i]);
+    }
+    *part_mut(piece.first, at) = first;
+    *part_mut(piece.second, at) = second;
+    let divisor = second.map(|v| adam.divisor(v));
+    let mut step = [0.0; N];
+    for i in 0..N {
+        step[i] = adam.rate * first[i] / divisor[i];
+    }
+    (0..N).for_each(|i| theta[i] -= step[i]);
+    *part_mut(piece.theta, at) = theta;
+    moments_of(&theta.map(|t| beta * t), part_mut(piece.mean, at), &mut variance);
+    *part_mut(piece.variance, at) = variance;
+    if KEPT {
+        let kept: &mut [f32; N] = part_mut(piece.kept, at);
+        for i in 0..N {
+            kept[i] = -(beta * beta) * variance[i] * step[i];
+        }
+    }
+}
+
+#[inline(always)]
+fn part<const N: usize>(x: &[f32], at: usize) -> &[f32; N] {
+    x[at..].first_chunk().expect("slices of equal length")
+}
+
+#[inline(always)]
+fn part_mut<const N: usize>(x: &mut [f32], at: usize) -> &mut [f32; N] {
+    x[at..].first_chunk_mut().expect("slices of equal length")
+}
+
+#[cfg(test)]
+mod tests {
+    use remanent_math::adam;
+    use remanent_math::philox::Stream;
+
+    use super::*;
+    use crate::kernels;
+
+    /// Several steps, with and without each term, against the separate kernels: the same bits.
+    #[test]
+    fn is_the_sequence_of_kernels() {
+        let adam = AdamStep {
+            rate: 0.05,
+            spread: 1.7,
+            b1: 0.9,
+            b2: 0.99,
+            epsilon: 1e-8,
+            negligible: kernels::NEGLIGIBLE,
+        };
+        let constants = Constants { beta: 1.3, gamma_step: 0.7, gamma_anchor: 0.02, adam };
+        for (keeps, anchored) in [(false, false), (false, true), (true, false), (true, true)] {
+            for n in [1, 15, 64, 65, 129, 1000] {
+                let stream = Stream::new(1, 2, 3, n as u32);
+                let draw = |at: u32| {
+                    let mut x = vec![0.0_f32; n];
+                    stream.fill_normals(100 * at, &mut x);
+                    x
+                };
+                let (mut theta, anchor) = (draw(0), if anchored { draw(1) } else { Vec::new() });
+                let (mut mean, mut variance) = (vec![0.0; n], vec![0.0; n]);
+                kernels::moments(1.3, &theta, &mut mean, &mut variance);
+                let (mut first, mut second) = (vec![0.0; n], vec![0.0; n]);
+                let mut kept = if keeps { vec![0.0; n] } else { Vec::new() };
+                let mut separate = (
+                    theta.clone(),
+                    mean.clone(),
+                    variance.clone(),
+                    first.clone(),
+                    second.clone(),
+                    kept.clone(),
+                );
+                for step in 2..6 {
+                    let mut g = draw(step);
+                    g[n / 2] = 0.0;
+                    let piece = Piece {
+                        g: &g,
+                        theta: &mut theta,
+                        mean: &mut mean,
+                        variance: &mut variance,
+                        first: &mut first,
+                        second: &mut second,
+                        kept: &mut kept,
+                        anchor: &anchor,
+                    };
+                    learn(&constants, piece);
+                    let (theta, mean, variance, first, second, kept) = &mut separate;
+                    kernels::add_scaled(0.7, kept, &mut g);
+                    kernels::add_divergence(0.02, 1.3, theta, variance, &anchor, &mut g);
+                    adam::advance(&adam, first, second, &mut g);
+                    kernels::subtract(&g, theta);
+                    kernels::moments(1.3, theta, mean, variance);
+                    kernels::keep(1.3, variance, &g, kept);
+                }
+                assert_eq!((theta, mean, variance, first, second, kept), separate);
+            }
+        }
+    }
+}
