@@ -16,6 +16,8 @@ use remanent_network::predictor::{Predictor, predict};
 use remanent_network::product::{Matrix, instructions, multiply};
 
 const WIDTHS: [&[usize]; 3] = [&[784, 100, 10], &[784, 512, 512, 10], &[784, 2048, 2048, 10]];
+/// Networks that are sampled with weights as numbers.
+const AS_NUMBERS: u32 = 3;
 /// Images in a product, as in prediction.
 const BATCH: usize = 256;
 
@@ -53,14 +55,22 @@ fn table(widths: &[usize], view: View<'_>, draws: usize, rounds: usize) {
         let answers = predict(&network, &[view], predictor, draws, stream);
         assert!(answers[0].values.iter().all(|p| p.is_finite()));
     };
-    let rows: [(&str, usize, &dyn Fn()); 5] = [
+    let as_numbers = || {
+        for draw in 0..AS_NUMBERS {
+            let sampled = network.sampled(&stream(draw));
+            let answers = predict(&sampled, &[view], Predictor::Hard, 1, stream);
+            assert!(answers[0].values.iter().all(|p| p.is_finite()));
+        }
+    };
+    let rows: [(&str, usize, &dyn Fn()); 6] = [
         ("product", 1, &|| products(&network, view)),
         ("hard", 1, &|| asked(Predictor::Hard, 1)),
+        ("sampled, as numbers", AS_NUMBERS as usize, &as_numbers),
         ("sampled", draws, &|| asked(Predictor::Sampled, draws)),
         ("mean-field", draws, &|| asked(Predictor::MeanField, draws)),
         ("stochastic", 1, &|| asked(Predictor::Stochastic, 1)),
     ];
-    let mut best = [Duration::MAX; 5];
+    let mut best = [Duration::MAX; 6];
     for _ in 0..rounds {
         for (best, (_, _, work)) in best.iter_mut().zip(&rows) {
             let start = ThreadTime::now();
