@@ -10,6 +10,7 @@ mod convert;
 mod draw;
 pub(crate) mod ensemble;
 pub mod file;
+mod fives;
 pub mod format;
 mod forward;
 pub mod npz;

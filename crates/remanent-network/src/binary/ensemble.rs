@@ -1,7 +1,7 @@
 //! Binary networks drawn from a trained distribution, and their logits.
 //!
-//! Wide layers look up sums of whole numbers ([`super::subsets`], [`super::whole`]); narrow ones, among
-//! them the last, add real numbers ([`super::sums`]). Images are processed in tiles of four, and a tile
+//! Wide layers look up sums of whole numbers ([`super::subsets`] and [`super::whole`], or [`super::fives`]
+//! for rectified activations); narrow ones add real numbers ([`super::sums`]). Images are processed in tiles of four, and a tile
 //! is prepared once for all networks.
 
 use remanent_math::multiversioned;
@@ -9,10 +9,11 @@ use remanent_math::philox::Stream;
 
 use super::bits::{BLOCK, Bits, LANES};
 use super::draw::Thresholds;
+use super::fives::{self, Rounded};
 use super::forward::{fill, normalise, scale, scale_and_shift};
-use super::subsets::{Signs, Sums, TILE, Tables, add_sums};
+use super::subsets::{self, Signs, TILE, add_sums};
 use super::sums::{Lanes, signed_sums};
-use super::whole::{MOST_INPUTS, Meaning, Whole};
+use super::whole::{MOST_INPUTS, Meaning, Step, Whole};
 use super::{Affine, root_factor};
 use crate::architecture::{Activation, Architecture};
 use crate::kernels;
@@ -22,6 +23,9 @@ use crate::network::{Network, Weights};
 pub(crate) const IMAGES: usize = TILE;
 /// A layer with fewer outputs adds real numbers.
 const FEWEST_OUTPUTS: usize = 64;
+
+/// A layer with at most so many outputs multiplies.
+const FEW_OUTPUTS: usize = 16;
 
 /// Whether a layer looks up sums of whole numbers.
 fn looks_up((inputs, outputs): (usize, usize)) -> bool {
@@ -39,14 +43,33 @@ pub(crate) struct Ensemble {
 
 /// One layer of a drawn network.
 enum Drawn {
+    /// For pixels, and activations with two values.
     Whole(Signs),
+    /// For rectified activations.
+    Rectified(fives::Signs),
     Real(Bits),
+    /// Few outputs: their weights as numbers.
+    Few(Vec<Vec<[f32; BLOCK]>>),
 }
 
 impl Drawn {
-    fn new((inputs, outputs): (usize, usize), positive: &[u8], order: &[u32]) -> Self {
-        if looks_up((inputs, outputs)) {
-            Self::Whole(Signs::new(outputs, positive, order))
+    fn new(shape: (usize, usize), positive: &[u8], rectified: bool, order: &[u32]) -> Self {
+        let (inputs, outputs) = shape;
+        if looks_up(shape) {
+            if rectified {
+                Self::Rectified(fives::Signs::new(inputs, outputs, positive))
+            } else {
+                Self::Whole(Signs::new(outputs, positive, order))
+            }
+        } else if outputs <= FEW_OUTPUTS {
+            let weight = |i: usize, j: usize| f32::from(2 * positive[i * outputs + j] as i8 - 1);
+            let row = |j: usize| {
+                let mut row = vec![[0.0; BLOCK]; inputs.div_ceil(BLOCK)];
+                let weights = row.as_flattened_mut()[..inputs].iter_mut().enumerate();
+                weights.for_each(|(i, w)| *w = weight(i, j));
+                row
+            };
+            Self::Few((0..outputs).map(row).collect())
         } else {
             Self::Real(Bits::new(inputs, outputs, |i, j| positive[i * outputs + j] == 1))
         }
@@ -72,8 +95,11 @@ pub(crate) struct Workspace {
     h: [Vec<f32>; TILE],
     z: [Vec<f32>; TILE],
     whole: Whole,
-    tables: Tables,
-    sums: Vec<Sums>,
+    tables: subsets::Tables,
+    sums: Vec<subsets::Sums>,
+    rounded: [Rounded; TILE],
+    tables_of_fives: fives::Tables,
+    sums_of_fives: Vec<fives::Sums>,
     blocks: Vec<[f32; BLOCK]>,
     lanes: Vec<Lanes>,
 }
@@ -120,11 +146,12 @@ impl Ensemble {
             thresholds.draw(stream, index, &mut positive);
             index += thresholds.indices();
             if l == 0 {
-                let drawn = |order: &Vec<u32>| Drawn::new(shape, &positive, order);
+                let drawn = |order: &Vec<u32>| Drawn::new(shape, &positive, false, order);
                 member.first = orders.iter().map(drawn).collect();
             } else {
                 let order: Vec<u32> = (0..shape.0 as u32).collect();
-                member.rest.push(Drawn::new(shape, &positive, &order));
+                let rectified = self.architecture.activation == Activation::Relu;
+                member.rest.push(Drawn::new(shape, &positive, rectified, &order));
             }
         }
         member
@@ -162,16 +189,19 @@ impl Ensemble {
         let drawn = std::iter::once(&member.first[order]).chain(&member.rest);
         for (l, (drawn, (inputs, outputs))) in drawn.zip(self.architecture.shapes()).enumerate() {
             let root = root_factor(inputs);
+            let images = (l == 0).then_some(&tile.images);
             match drawn {
-                Drawn::Whole(signs) if l == 0 => workspace.look_up(signs, Some(&tile.whole), root),
                 Drawn::Whole(signs) => {
-                    workspace.whole.set_activations(&workspace.h, self.architecture.activation);
-                    workspace.look_up(signs, None, root);
+                    let given = match self.architecture.activation {
+                        _ if l == 0 => Some(&tile.whole),
+                        Activation::Gate => workspace.step(Step::Gate),
+                        Activation::Sign | Activation::Relu => workspace.step(Step::Sign),
+                    };
+                    workspace.look_up(signs, given, root);
                 }
-                Drawn::Real(bits) => {
-                    let h = if l == 0 { Some(&tile.images) } else { None };
-                    workspace.add(bits, h, root);
-                }
+                Drawn::Rectified(signs) => workspace.look_up_fives(signs, root),
+                Drawn::Real(bits) => workspace.add(bits, images, root),
+                Drawn::Few(rows) => workspace.multiply(rows, images, root),
             }
             for z in &mut workspace.z {
                 debug_assert_eq!(z.len(), outputs);
@@ -210,11 +240,33 @@ impl Workspace {
         }
     }
 
+    /// The activations, which have two values, as whole numbers.
+    fn step(&mut self, step: Step) -> Option<&'static Whole> {
+        self.whole.set_activations(&self.h, step);
+        None
+    }
+
+    /// z from rectified activations.
+    fn look_up_fives(&mut self, signs: &fives::Signs, root: f32) {
+        for (rounded, h) in self.rounded.iter_mut().zip(&mut self.h) {
+            rounded.set(h);
+        }
+        let sums = &mut self.sums_of_fives;
+        sums.resize(signs.blocks(), [[[0; 16]; 4]; TILE]);
+        fives::fill_sums(signs, &self.rounded, &mut self.tables_of_fives, sums);
+        for (i, (z, rounded)) in self.z.iter_mut().zip(&self.rounded).enumerate() {
+            z.resize(signs.outputs(), 0.0);
+            let meaning = Meaning::of(rounded.unit, rounded.total);
+            for (sums, z) in sums.iter().zip(z.chunks_mut(fives::BLOCK)) {
+                interpret(sums[i].as_flattened(), &[0; fives::BLOCK], &meaning, root, z);
+            }
+        }
+    }
+
     /// z from real numbers: those given, or the activations. Images that are not there give zero.
     fn add(&mut self, bits: &Bits, given: Option<&[Vec<f32>; TILE]>, root: f32) {
-        let h = given.unwrap_or(&self.h);
         self.lanes.resize(bits.groups(), [0.0; LANES]);
-        for (h, z) in h.iter().zip(&mut self.z) {
+        for (h, z) in given.unwrap_or(&self.h).iter().zip(&mut self.z) {
             z.clear();
             z.resize(bits.outputs(), 0.0);
             if !h.is_empty() {
@@ -222,6 +274,23 @@ impl Workspace {
                 signed_sums(bits.words(), &self.blocks, &mut self.lanes);
                 z.copy_from_slice(&self.lanes.as_flattened()[..bits.outputs()]);
                 scale(z, root);
+            }
+        }
+    }
+
+    /// As [`Self::add`], with the weights of each output as numbers.
+    fn multiply(
+        &mut self,
+        rows: &[Vec<[f32; BLOCK]>],
+        given: Option<&[Vec<f32>; TILE]>,
+        root: f32,
+    ) {
+        for (h, z) in given.unwrap_or(&self.h).iter().zip(&mut self.z) {
+            z.clear();
+            z.resize(rows.len(), 0.0);
+            if !h.is_empty() {
+                fill(&mut self.blocks, h);
+                z.iter_mut().zip(rows).for_each(|(z, row)| *z = root * dot(row, &self.blocks));
             }
         }
     }
@@ -242,6 +311,24 @@ impl Workspace {
 }
 
 multiversioned! {
+    /// Σ w h, by 32 partial sums.
+    fn dot(weights: &[[f32; BLOCK]], h: &[[f32; BLOCK]]) -> f32 {
+        let mut sums = [0.0; BLOCK];
+        for (weights, h) in weights.iter().zip(h) {
+            for lane in 0..BLOCK {
+                sums[lane] += weights[lane] * h[lane];
+            }
+        }
+        let mut width = BLOCK / 2;
+        while width > 0 {
+            for lane in 0..width {
+                sums[lane] += sums[lane + width];
+            }
+            width /= 2;
+        }
+        sums[0]
+    }
+
     /// z = root Σ ±h from P, the sum of u over the weights +1: Σ ±u = 2P − U, and h = scale u + offset.
     fn interpret(sums: &[i32], totals: &[i32], meaning: &Meaning, root: f32, z: &mut [f32]) {
         let (scale, offset) = (root * meaning.scale, root * meaning.offset);

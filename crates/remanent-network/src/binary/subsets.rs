@@ -132,22 +132,27 @@ pub(super) fn lower_halves(inputs: usize) -> Vec<u32> {
 pub(super) struct Inputs<'a> {
     pub(super) used: &'a [u32],
     pub(super) images: [&'a [u32]; TILE],
+    /// At least the sum of the inputs of each image.
+    pub(super) bound: u32,
 }
 
 impl<'a> Inputs<'a> {
     fn part(self, from: usize, count: usize) -> Self {
         let used = &self.used[from..from + count];
-        Self { used, images: self.images.map(|i| &i[from * GROUP..(from + count) * GROUP]) }
+        let images = self.images.map(|image| &image[from * GROUP..(from + count) * GROUP]);
+        Self { used, images, ..self }
     }
 
     /// Whether all sums fit into 16 bits.
     fn fit(&self) -> bool {
-        self.images.iter().all(|image| total(image) <= u32::from(u16::MAX))
+        let most = u32::from(u16::MAX);
+        self.bound <= most || self.images.iter().all(|image| total(image) <= most)
     }
 }
 
 remanent_math::multiversioned! {
-    fn total(image: &[u32]) -> u32 {
+    /// The sum of the inputs of an image.
+    pub(super) fn total(image: &[u32]) -> u32 {
         image.iter().map(|u| u >> 16).sum()
     }
 }

@@ -1,15 +1,14 @@
 //! The inputs of a layer as whole numbers: h = scale · u + offset.
 //!
-//! Pixels that are bytes, and the activations of sign and gate, are whole numbers already. Other
-//! numbers are rounded to 18 bits: h between 0 and its largest value H in the image becomes
-//! u = round(h/δ) with δ = H/(2^18 − 1). The error of each h is at most δ/2, so that of
-//! z = N^{-1/2} Σ ±h is at most √N δ/2, and its standard deviation δ/√12 is about 1.1e-6 H. The eight
-//! lower and ten upper bits are added separately ([`super::subsets`]).
+//! Pixels that are bytes, and the activations of sign and gate, are whole numbers already. Other pixels
+//! are rounded to 18 bits: x between its least value (at most 0) and its largest value in the image
+//! becomes u = round((x − least)/δ), where δ is the range over 2^18 − 1. The error of each x is at most δ/2,
+//! so that of z = N^{-1/2} Σ ±x is at most √N δ/2, and its standard deviation is δ/√12, about 1.1e-6 of the
+//! range. The eight lower and ten upper bits are added separately ([`super::subsets`]).
 
 use remanent_math::multiversioned;
 
-use super::subsets::{GROUP, Inputs, TILE, doubled, lower_halves};
-use crate::architecture::Activation;
+use super::subsets::{GROUP, Inputs, TILE, doubled, lower_halves, total};
 
 /// Bits of a rounded number.
 const BITS: u32 = 18;
@@ -20,6 +19,15 @@ const LOW_MASK: u32 = (1 << LOW_BITS) - 1;
 pub(super) const MOST_INPUTS: usize = 1 << (30 - BITS);
 /// Activations below this are zero.
 const NEGLIGIBLE: f32 = 1e-30;
+
+/// An activation with two values.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step {
+    /// −1 and 1.
+    Sign,
+    /// 0 and 1.
+    Gate,
+}
 
 /// How whole numbers stand for real ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -33,6 +41,13 @@ pub(super) struct Meaning {
     long: bool,
 }
 
+impl Meaning {
+    /// Multiples of a unit.
+    pub(super) fn of(scale: f32, total: i32) -> Self {
+        Self { scale, total, ..Self::default() }
+    }
+}
+
 /// The inputs of a layer for the images of a tile.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Whole {
@@ -40,6 +55,8 @@ pub(super) struct Whole {
     used: Vec<u32>,
     low: [Vec<u32>; TILE],
     high: [Vec<u32>; TILE],
+    /// The largest sum of the lower and of the upper bits of an image.
+    bounds: [u32; 2],
     pub(super) meanings: [Meaning; TILE],
     /// What [`doubled`] keeps, for the groups in use.
     lower_halves: Vec<u32>,
@@ -51,8 +68,9 @@ impl Whole {
         let long = self.meanings.iter().any(|meaning| meaning.long);
         let parts = [(0, &self.low), (LOW_BITS, &self.high)];
         parts.into_iter().take(1 + usize::from(long)).map(|(shift, images)| {
+            let bound = self.bounds[usize::from(shift > 0)];
             let images = std::array::from_fn(|i| images[i].as_slice());
-            (shift, Inputs { used: &self.used, images })
+            (shift, Inputs { used: &self.used, images, bound })
         })
     }
 
@@ -70,18 +88,17 @@ impl Whole {
         }
     }
 
-    /// The activations of hidden neurons.
-    pub(super) fn set_activations(&mut self, h: &[Vec<f32>; TILE], activation: Activation) {
+    /// The activations of hidden neurons: ±1, or 0 and 1.
+    pub(super) fn set_activations(&mut self, h: &[Vec<f32>; TILE], step: Step) {
         self.use_all(h[0].len());
+        self.bounds = [h[0].len() as u32, 0];
         for (i, h) in h.iter().enumerate() {
-            let (low, high, halves) = (&mut self.low[i], &mut self.high[i], &self.lower_halves);
+            let (low, halves) = (&mut self.low[i], &self.lower_halves);
             // The padding may hold numbers of another layer.
             low[h.len()..].fill(0);
-            high[h.len()..].fill(0);
-            self.meanings[i] = match activation {
-                Activation::Relu => round(h, 0.0, largest(h), halves, low, high),
-                Activation::Sign => put_bits(h, halves, low, 2.0, -1.0),
-                Activation::Gate => put_bits(h, halves, low, 1.0, 0.0),
+            self.meanings[i] = match step {
+                Step::Sign => put_bits(h, halves, low, 2.0, -1.0),
+                Step::Gate => put_bits(h, halves, low, 1.0, 0.0),
             };
         }
     }
@@ -105,8 +122,8 @@ impl Whole {
             self.meanings[i] = match white {
                 Some(white) => put_bytes(&pixels, white, halves, low),
                 None => {
-                    let least = pixels.iter().fold(0.0_f32, |least, &x| least.min(x));
-                    round(&pixels, least, largest(&pixels), halves, low, high)
+                    let (least, most) = range(&pixels);
+                    round(&pixels, least, most, halves, low, high)
                 }
             };
             if let Some([mean, deviation]) = standardise {
@@ -116,6 +133,12 @@ impl Whole {
             }
         }
         self.leave_out_zeros();
+        self.set_bounds();
+    }
+
+    fn set_bounds(&mut self) {
+        let largest = |images: &[Vec<u32>; TILE]| images.iter().map(|i| total(i)).fold(0, u32::max);
+        self.bounds = [largest(&self.low), largest(&self.high)];
     }
 
     fn leave_out_zeros(&mut self) {
@@ -132,6 +155,14 @@ impl Whole {
         }
         self.used = used.iter().map(|&g| g as u32).collect();
     }
+}
+
+/// The least and the largest number, or zero; NaN if one of them is not finite.
+fn range(pixels: &[f32]) -> (f32, f32) {
+    let least = pixels.iter().fold(0.0_f32, |least, &x| least.min(x));
+    let most = pixels.iter().fold(0.0_f32, |most, &x| most.max(x));
+    let check: f32 = pixels.iter().map(|x| x * 0.0).sum();
+    (least + check, most + check)
 }
 
 /// Whether pixels are whole multiples, up to 255, of 1/white.
@@ -153,23 +184,6 @@ fn put_bytes(pixels: &[f32], white: f32, halves: &[u32], low: &mut [u32]) -> Mea
 }
 
 multiversioned! {
-    /// The largest number; NaN or infinite if one of them is not finite.
-    fn largest(h: &[f32]) -> f32 {
-        let (mut largest, mut check) = ([0.0_f32; 16], [0.0_f32; 16]);
-        let (whole, rest) = h.as_chunks::<16>();
-        for h in whole {
-            for lane in 0..16 {
-                largest[lane] = if h[lane] > largest[lane] { h[lane] } else { largest[lane] };
-                check[lane] += h[lane] * 0.0;
-            }
-        }
-        for (lane, &h) in rest.iter().enumerate() {
-            largest[lane] = if h > largest[lane] { h } else { largest[lane] };
-            check[lane] += h * 0.0;
-        }
-        largest.iter().fold(0.0, |a: f32, &b| a.max(b)) + check.iter().sum::<f32>()
-    }
-
     /// Numbers between `least` and `most`, rounded to 18 bits.
     fn round(
         h: &[f32],

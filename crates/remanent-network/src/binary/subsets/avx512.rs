@@ -25,8 +25,9 @@ pub(super) fn add_part(
     }
     for (block, sums) in sums.iter_mut().enumerate() {
         let found = look_up(signs.block(block), inputs.used, images, halves);
-        for (sums, found) in sums.iter_mut().zip(found) {
-            for (sums, found) in sums.as_chunks_mut::<2>().0.iter_mut().zip(found) {
+        for (image, sums) in sums.iter_mut().enumerate() {
+            for (vector, sums) in sums.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+                let found = found[image][vector];
                 let low = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(found));
                 let high = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64::<1>(found));
                 add(low, shift, &mut sums[0]);

@@ -78,7 +78,9 @@ impl Case {
             .iter()
             .map(|image| used.iter().flat_map(|&g| group(image, g)).collect())
             .collect();
-        let inputs = Inputs { used: &used, images: std::array::from_fn(|i| images[i].as_slice()) };
+        let bound = images.iter().map(|image| total(image)).max().unwrap();
+        let images = std::array::from_fn(|i| images[i].as_slice());
+        let inputs = Inputs { used: &used, images, bound };
         // Sums are added to what is there.
         let mut sums = vec![[[[7; 16]; 8]; TILE]; signs.blocks()];
         add_in_parts(kernel, &signs, inputs, shift, &mut Tables::default(), &mut sums);
