@@ -1,7 +1,7 @@
 //! Measures images per second of each predictor against the matrix products of numbers that a binary
 //! network of the same widths would need, on one thread.
 //!
-//! `predictor_time [--images 2000] [--draws 10] [--rounds 5]` prints a Markdown table. Rounds alternate
+//! `predictor_time [--images 2000] [--draws 10] [--rounds 5] [--only ROW] [--first 0] [--end 3]` prints a Markdown table. Rounds alternate
 //! between the rows, times are processor times, and the best round counts. An image counts once for
 //! every pass or sampled network. Of the pixels of an image a fifth is lit, as in handwritten digits.
 
@@ -38,12 +38,14 @@ fn main() {
     );
     println!("| network | row | images/s | times the product |\n|---|---|---|---|");
     let data = digits(images);
-    for widths in WIDTHS {
-        table(widths, data.view(784), draws, rounds);
+    let only = arguments.iter().position(|a| a == "--only").map(|at| arguments[at + 1].as_str());
+    let networks = number("--first", 0)..WIDTHS.len().min(number("--end", WIDTHS.len()));
+    for widths in &WIDTHS[networks] {
+        table(widths, data.view(784), draws, rounds, only);
     }
 }
 
-fn table(widths: &[usize], view: View<'_>, draws: usize, rounds: usize) {
+fn table(widths: &[usize], view: View<'_>, draws: usize, rounds: usize, only: Option<&str>) {
     let architecture = Architecture {
         widths: widths.to_vec(),
         activation: Activation::Relu,
@@ -70,16 +72,17 @@ fn table(widths: &[usize], view: View<'_>, draws: usize, rounds: usize) {
         ("mean-field", draws, &|| asked(Predictor::MeanField, draws)),
         ("stochastic", 1, &|| asked(Predictor::Stochastic, 1)),
     ];
+    let asked_for = |row: &str| only.is_none_or(|only| only == row);
     let mut best = [Duration::MAX; 6];
     for _ in 0..rounds {
-        for (best, (_, _, work)) in best.iter_mut().zip(&rows) {
+        for (best, (_, _, work)) in best.iter_mut().zip(&rows).filter(|(_, row)| asked_for(row.0)) {
             let start = ThreadTime::now();
             work();
             *best = (*best).min(start.elapsed());
         }
     }
     let rate = |k: usize| (view.len() * rows[k].1) as f64 / best[k].as_secs_f64();
-    for (k, (name, ..)) in rows.iter().enumerate() {
+    for (k, (name, ..)) in rows.iter().enumerate().filter(|(_, row)| asked_for(row.0)) {
         let ratio = rate(k) / rate(0);
         println!("| {widths:?} | {name} | {:.0} | {ratio:.2} |", rate(k));
     }

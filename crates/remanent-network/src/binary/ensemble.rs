@@ -1,6 +1,6 @@
 //! Binary networks drawn from a trained distribution, and their logits.
 //!
-//! Wide layers look up sums of whole numbers ([`super::subsets`] and [`super::whole`], or [`super::fives`]
+//! Wide layers look up sums of whole numbers ([`super::subsets`] and [`super::whole`], or [`super::fours`]
 //! for rectified activations); narrow ones add real numbers ([`super::sums`]). Images are processed in tiles of four, and a tile
 //! is prepared once for all networks.
 
@@ -9,8 +9,8 @@ use remanent_math::philox::Stream;
 
 use super::bits::{BLOCK, Bits, LANES};
 use super::draw::Thresholds;
-use super::fives::{self, Rounded};
 use super::forward::{fill, normalise, scale, scale_and_shift};
+use super::fours::{self, Rounded};
 use super::subsets::{self, Signs, TILE, add_sums};
 use super::sums::{Lanes, signed_sums};
 use super::whole::{MOST_INPUTS, Meaning, Step, Whole};
@@ -46,10 +46,10 @@ enum Drawn {
     /// For pixels, and activations with two values.
     Whole(Signs),
     /// For rectified activations.
-    Rectified(fives::Signs),
+    Rectified(fours::Signs),
     Real(Bits),
-    /// Few outputs: their weights as numbers.
-    Few(Vec<Vec<[f32; BLOCK]>>),
+    /// Few outputs: their weights as numbers, input by input.
+    Few(Vec<[f32; FEW_OUTPUTS]>),
 }
 
 impl Drawn {
@@ -57,19 +57,17 @@ impl Drawn {
         let (inputs, outputs) = shape;
         if looks_up(shape) {
             if rectified {
-                Self::Rectified(fives::Signs::new(inputs, outputs, positive))
+                Self::Rectified(fours::Signs::new(inputs, outputs, positive))
             } else {
                 Self::Whole(Signs::new(outputs, positive, order))
             }
         } else if outputs <= FEW_OUTPUTS {
-            let weight = |i: usize, j: usize| f32::from(2 * positive[i * outputs + j] as i8 - 1);
-            let row = |j: usize| {
-                let mut row = vec![[0.0; BLOCK]; inputs.div_ceil(BLOCK)];
-                let weights = row.as_flattened_mut()[..inputs].iter_mut().enumerate();
-                weights.for_each(|(i, w)| *w = weight(i, j));
+            let row = |positive: &[u8]| {
+                let mut row = [0.0; FEW_OUTPUTS];
+                row.iter_mut().zip(positive).for_each(|(w, &p)| *w = f32::from(2 * p as i8 - 1));
                 row
             };
-            Self::Few((0..outputs).map(row).collect())
+            Self::Few(positive.chunks_exact(outputs).map(row).collect())
         } else {
             Self::Real(Bits::new(inputs, outputs, |i, j| positive[i * outputs + j] == 1))
         }
@@ -98,8 +96,8 @@ pub(crate) struct Workspace {
     tables: subsets::Tables,
     sums: Vec<subsets::Sums>,
     rounded: [Rounded; TILE],
-    tables_of_fives: fives::Tables,
-    sums_of_fives: Vec<fives::Sums>,
+    tables_of_fours: fours::Tables,
+    sums_of_fours: Vec<fours::Sums>,
     blocks: Vec<[f32; BLOCK]>,
     lanes: Vec<Lanes>,
 }
@@ -167,8 +165,9 @@ impl Ensemble {
             four.iter_mut().zip(images.chunks_exact(inputs)).for_each(|(a, b)| *a = b);
             tile.whole.set_pixels(four, order, self.standardise);
         } else {
+            tile.images.fill(vec![0.0; inputs]);
             for (pixels, image) in tile.images.iter_mut().zip(images.chunks_exact(inputs)) {
-                pixels.extend_from_slice(image);
+                pixels.copy_from_slice(image);
                 if let Some([mean, deviation]) = self.standardise {
                     kernels::standardise(mean, deviation, pixels);
                 }
@@ -199,9 +198,9 @@ impl Ensemble {
                     };
                     workspace.look_up(signs, given, root);
                 }
-                Drawn::Rectified(signs) => workspace.look_up_fives(signs, root),
+                Drawn::Rectified(signs) => workspace.look_up_fours(signs, root),
                 Drawn::Real(bits) => workspace.add(bits, images, root),
-                Drawn::Few(rows) => workspace.multiply(rows, images, root),
+                Drawn::Few(weights) => workspace.multiply(weights, images, root, outputs),
             }
             for z in &mut workspace.z {
                 debug_assert_eq!(z.len(), outputs);
@@ -247,51 +246,48 @@ impl Workspace {
     }
 
     /// z from rectified activations.
-    fn look_up_fives(&mut self, signs: &fives::Signs, root: f32) {
+    fn look_up_fours(&mut self, signs: &fours::Signs, root: f32) {
         for (rounded, h) in self.rounded.iter_mut().zip(&mut self.h) {
             rounded.set(h);
         }
-        let sums = &mut self.sums_of_fives;
+        let sums = &mut self.sums_of_fours;
         sums.resize(signs.blocks(), [[[0; 16]; 4]; TILE]);
-        fives::fill_sums(signs, &self.rounded, &mut self.tables_of_fives, sums);
+        fours::fill_sums(signs, &self.rounded, &mut self.tables_of_fours, sums);
         for (i, (z, rounded)) in self.z.iter_mut().zip(&self.rounded).enumerate() {
             z.resize(signs.outputs(), 0.0);
             let meaning = Meaning::of(rounded.unit, rounded.total);
-            for (sums, z) in sums.iter().zip(z.chunks_mut(fives::BLOCK)) {
-                interpret(sums[i].as_flattened(), &[0; fives::BLOCK], &meaning, root, z);
+            for (sums, z) in sums.iter().zip(z.chunks_mut(fours::BLOCK)) {
+                interpret(sums[i].as_flattened(), &[0; fours::BLOCK], &meaning, root, z);
             }
         }
     }
 
-    /// z from real numbers: those given, or the activations. Images that are not there give zero.
+    /// z from real numbers: those given, or the activations.
     fn add(&mut self, bits: &Bits, given: Option<&[Vec<f32>; TILE]>, root: f32) {
         self.lanes.resize(bits.groups(), [0.0; LANES]);
         for (h, z) in given.unwrap_or(&self.h).iter().zip(&mut self.z) {
+            fill(&mut self.blocks, h);
+            signed_sums(bits.words(), &self.blocks, &mut self.lanes);
             z.clear();
-            z.resize(bits.outputs(), 0.0);
-            if !h.is_empty() {
-                fill(&mut self.blocks, h);
-                signed_sums(bits.words(), &self.blocks, &mut self.lanes);
-                z.copy_from_slice(&self.lanes.as_flattened()[..bits.outputs()]);
-                scale(z, root);
-            }
+            z.extend_from_slice(&self.lanes.as_flattened()[..bits.outputs()]);
+            scale(z, root);
         }
     }
 
-    /// As [`Self::add`], with the weights of each output as numbers.
+    /// As [`Self::add`], with weights as numbers.
     fn multiply(
         &mut self,
-        rows: &[Vec<[f32; BLOCK]>],
+        weights: &[[f32; FEW_OUTPUTS]],
         given: Option<&[Vec<f32>; TILE]>,
         root: f32,
+        outputs: usize,
     ) {
-        for (h, z) in given.unwrap_or(&self.h).iter().zip(&mut self.z) {
+        let h = given.unwrap_or(&self.h).each_ref().map(Vec::as_slice);
+        let mut sums = [[0.0; FEW_OUTPUTS]; TILE];
+        multiply_few(weights, h, &mut sums);
+        for (sums, z) in sums.iter().zip(&mut self.z) {
             z.clear();
-            z.resize(rows.len(), 0.0);
-            if !h.is_empty() {
-                fill(&mut self.blocks, h);
-                z.iter_mut().zip(rows).for_each(|(z, row)| *z = root * dot(row, &self.blocks));
-            }
+            z.extend(sums[..outputs].iter().map(|sum| root * sum));
         }
     }
 
@@ -311,22 +307,30 @@ impl Workspace {
 }
 
 multiversioned! {
-    /// Σ w h, by 32 partial sums.
-    fn dot(weights: &[[f32; BLOCK]], h: &[[f32; BLOCK]]) -> f32 {
-        let mut sums = [0.0; BLOCK];
-        for (weights, h) in weights.iter().zip(h) {
-            for lane in 0..BLOCK {
-                sums[lane] += weights[lane] * h[lane];
+    /// Σ w h of four images, by two partial sums.
+    fn multiply_few(
+        weights: &[[f32; FEW_OUTPUTS]],
+        h: [&[f32]; TILE],
+        z: &mut [[f32; FEW_OUTPUTS]; TILE],
+    ) {
+        let inputs = weights.len();
+        let [a, b, c, d] = h.map(|h| &h[..inputs]);
+        let mut sums = [[[0.0; FEW_OUTPUTS]; TILE]; 2];
+        for i in 0..inputs {
+            let sums = &mut sums[i % 2];
+            for (lane, &weight) in weights[i].iter().enumerate() {
+                sums[0][lane] += weight * a[i];
+                sums[1][lane] += weight * b[i];
+                sums[2][lane] += weight * c[i];
+                sums[3][lane] += weight * d[i];
             }
         }
-        let mut width = BLOCK / 2;
-        while width > 0 {
-            for lane in 0..width {
-                sums[lane] += sums[lane + width];
+        let [even, odd] = sums;
+        for ((z, even), odd) in z.iter_mut().zip(even).zip(odd) {
+            for ((z, even), odd) in z.iter_mut().zip(even).zip(odd) {
+                *z = even + odd;
             }
-            width /= 2;
         }
-        sums[0]
     }
 
     /// z = root Σ ±h from P, the sum of u over the weights +1: Σ ±u = 2P − U, and h = scale u + offset.

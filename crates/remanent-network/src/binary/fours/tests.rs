@@ -49,7 +49,7 @@ fn found(
 #[test]
 fn every_kernel_gives_the_sums_of_the_definition() {
     let shapes =
-        [(1, 1), (5, 16), (9, 17), (10, 33), (11, 64), (37, 65), (64, 100), (257, 130), (512, 512)];
+        [(1, 1), (4, 16), (7, 17), (8, 33), (9, 64), (37, 65), (64, 100), (257, 130), (512, 512)];
     for (inputs, outputs) in shapes {
         let positive = signs_of(inputs, outputs);
         let h: Vec<Vec<f32>> = (0..TILE).map(|image| activations(inputs, image)).collect();
@@ -74,7 +74,7 @@ fn every_kernel_gives_the_sums_of_the_definition() {
 
 #[test]
 fn equal_activations_use_the_whole_range() {
-    for inputs in [5, 100, 4096] {
+    for inputs in [4, 100, 4096] {
         let h = vec![vec![0.3; inputs]; TILE];
         for (kernel, _) in KERNELS {
             for (image, sums) in found(kernel, 20, &vec![1; inputs * 20], &h) {

@@ -1,15 +1,15 @@
 //! The sums Σ ±h of a wide layer, for rectified activations h.
 //!
-//! As in [`super::subsets`], the signs of some inputs select one of the sums of their subsets. Here five
-//! inputs belong together, and their 32 sums have 16 bits each. With AVX-512 two groups of five fill two
-//! registers: one permutation looks up both sums of 16 outputs, and one instruction adds them to sums of
+//! As in [`super::subsets`], the signs of some inputs select one of the sums of their subsets. Here four
+//! inputs belong together, and their 16 sums have 16 bits each. With AVX-512 two groups of four fill a
+//! register: one permutation looks up both sums of 16 outputs, and one instruction adds them to sums of
 //! 32 bits.
 //!
-//! Activations are rounded to whole multiples of δ = S/65532, where S is the largest sum of a group in the
+//! Activations are rounded to whole multiples of δ = S/65533, where S is the largest sum of a group in the
 //! image. The error of each is at most δ/2, so that of z = N^{-1/2} Σ ±h is at most √N δ/2, and its standard
 //! deviation is δ/√12 = 4.4e-6 S. All that follows is exact: every instruction set gives the same sums.
 //!
-//! Group g of G has the inputs g, G + g, 2G + g, 3G + g and 4G + g.
+//! Group g of G has the inputs g, G + g, 2G + g and 3G + g.
 
 use multiversion::multiversion;
 use multiversion::target::match_target;
@@ -21,16 +21,16 @@ use super::subsets::TILE;
 mod avx512;
 
 /// Inputs that are looked up together.
-const GROUP: usize = 5;
+const GROUP: usize = 4;
 /// Outputs in a block.
 pub(super) const BLOCK: usize = 64;
-/// The largest sum of a group before rounding, in units of δ; rounding adds at most 2.5.
-const LARGEST: f32 = 65_532.0;
+/// The largest sum of a group before rounding, in units of δ; rounding adds at most 2.
+const LARGEST: f32 = 65_533.0;
 /// What is subtracted from sums, so that they are signed.
 const BIAS: i32 = 1 << 15;
 
 /// The signs of two groups of inputs for a block of outputs, a word for each: the number of the first
-/// group, from 0 to 31, in the lower half, and that of the second, plus 32, in the upper half.
+/// group, from 0 to 15, in the lower half, and that of the second, plus 16, in the upper half.
 type Indices = [[u32; 16]; 4];
 
 /// The sums of a block of outputs over the weights +1, for the images of a tile.
@@ -57,7 +57,7 @@ impl Signs {
         let mut indices = Vec::with_capacity(outputs.div_ceil(BLOCK) * groups / 2);
         for block in (0..outputs).step_by(BLOCK) {
             for pair in 0..groups / 2 {
-                let mut words = [[32 << 16; 16]; 4];
+                let mut words = [[16 << 16; 16]; 4];
                 for (half, place) in (0..2).flat_map(|half| (0..GROUP).map(move |k| (half, k))) {
                     let input = place * groups + 2 * pair + half;
                     if input < inputs {
@@ -119,7 +119,7 @@ impl Rounded {
         self.total += round(&h[groups..], per_unit, u32::MAX, others);
     }
 
-    /// The five words of a group.
+    /// The words of a group.
     #[inline(always)]
     fn group(&self, group: usize) -> [u32; GROUP] {
         let groups = self.words.len() / GROUP;
@@ -138,10 +138,9 @@ multiversioned! {
     fn add_groups(h: &[f32], sums: &mut [f32]) {
         let (a, rest) = h.split_at(sums.len());
         let (b, rest) = rest.split_at(sums.len());
-        let (c, rest) = rest.split_at(sums.len());
-        let (d, e) = rest.split_at(sums.len());
-        for (((((sum, a), b), c), d), e) in sums.iter_mut().zip(a).zip(b).zip(c).zip(d).zip(e) {
-            *sum = a + b + c + d + e;
+        let (c, d) = rest.split_at(sums.len());
+        for ((((sum, a), b), c), d) in sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            *sum = a + b + c + d;
         }
     }
 
@@ -170,12 +169,16 @@ multiversioned! {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tables {
     #[cfg(target_arch = "x86_64")]
-    pairs: Vec<[[std::arch::x86_64::__m512i; 2]; TILE]>,
+    pairs: Vec<[std::arch::x86_64::__m512i; TILE]>,
     rows: Vec<[[i32; TILE]; 1 << GROUP]>,
 }
 
 /// Writes the sums over the weights +1, a block of outputs in each of `sums`.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vnni", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512vl+avx512vnni",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 pub(super) fn fill_sums(
     signs: &Signs,
     images: &[Rounded; TILE],
@@ -184,7 +187,7 @@ pub(super) fn fill_sums(
 ) {
     assert!(images.iter().all(|image| image.words.len() == 2 * signs.pairs() * GROUP));
     match_target! {
-        "x86_64+avx512f+avx512bw+avx512vnni" => {
+        "x86_64+avx512f+avx512bw+avx512vl+avx512vnni" => {
             avx512::fill_sums(signs, images, &mut tables.pairs, sums)
         }
         _ => plain_sums(signs, images, tables, sums),
@@ -212,8 +215,8 @@ fn plain_sums(signs: &Signs, images: &[Rounded; TILE], tables: &mut Tables, sums
         let mut found = [[0; TILE]; BLOCK];
         for (words, tables) in signs.block(block).iter().zip(tables.rows.as_chunks::<2>().0) {
             for (found, &word) in found.iter_mut().zip(words.as_flattened()) {
-                let first = tables[0][word as usize % 32];
-                let second = tables[1][(word >> 16) as usize % 32];
+                let first = tables[0][word as usize % 16];
+                let second = tables[1][(word >> 16) as usize % 16];
                 for (image, found) in found.iter_mut().enumerate() {
                     *found += first[image] + second[image];
                 }
