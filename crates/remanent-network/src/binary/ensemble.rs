@@ -313,22 +313,21 @@ multiversioned! {
         h: [&[f32]; TILE],
         z: &mut [[f32; FEW_OUTPUTS]; TILE],
     ) {
-        let inputs = weights.len();
-        let [a, b, c, d] = h.map(|h| &h[..inputs]);
-        let mut sums = [[[0.0; FEW_OUTPUTS]; TILE]; 2];
-        for i in 0..inputs {
-            let sums = &mut sums[i % 2];
-            for (lane, &weight) in weights[i].iter().enumerate() {
-                sums[0][lane] += weight * a[i];
-                sums[1][lane] += weight * b[i];
-                sums[2][lane] += weight * c[i];
-                sums[3][lane] += weight * d[i];
+        let (mut even, mut odd) = ([[0.0; FEW_OUTPUTS]; TILE], [[0.0; FEW_OUTPUTS]; TILE]);
+        let (pairs, last) = weights.as_chunks::<2>();
+        for (pair, weights) in pairs.iter().enumerate() {
+            for image in 0..TILE {
+                let h = &h[image][2 * pair..2 * pair + 2];
+                for lane in 0..FEW_OUTPUTS {
+                    even[image][lane] += weights[0][lane] * h[0];
+                    odd[image][lane] += weights[1][lane] * h[1];
+                }
             }
         }
-        let [even, odd] = sums;
-        for ((z, even), odd) in z.iter_mut().zip(even).zip(odd) {
-            for ((z, even), odd) in z.iter_mut().zip(even).zip(odd) {
-                *z = even + odd;
+        for image in 0..TILE {
+            for lane in 0..FEW_OUTPUTS {
+                let rest = last.iter().map(|last| last[lane] * h[image][2 * pairs.len()]);
+                z[image][lane] = even[image][lane] + odd[image][lane] + rest.sum::<f32>();
             }
         }
     }

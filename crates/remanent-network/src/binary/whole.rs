@@ -149,8 +149,8 @@ impl Whole {
         let used: Vec<usize> =
             groups.filter(|&g| any(&self.low, g) || any(&self.high, g)).collect();
         for image in self.low.iter_mut().chain(&mut self.high) {
-            let kept: Vec<u32> =
-                used.iter().flat_map(|&g| image[g * GROUP..][..GROUP].to_vec()).collect();
+            let mut kept = Vec::with_capacity(used.len() * GROUP);
+            used.iter().for_each(|&g| kept.extend_from_slice(&image[g * GROUP..][..GROUP]));
             *image = kept;
         }
         self.used = used.iter().map(|&g| g as u32).collect();
@@ -165,25 +165,27 @@ fn range(pixels: &[f32]) -> (f32, f32) {
     (least + check, most + check)
 }
 
-/// Whether pixels are whole multiples, up to 255, of 1/white.
-fn are_bytes(pixels: &[f32], white: f32) -> bool {
-    pixels.iter().all(|&x| {
-        let u = (x * white).round();
-        (0.0..=255.0).contains(&u) && u / white == x
-    })
-}
-
-fn put_bytes(pixels: &[f32], white: f32, halves: &[u32], low: &mut [u32]) -> Meaning {
-    let mut total = 0;
-    for ((&x, &half), low) in pixels.iter().zip(halves).zip(low) {
-        let u = (x * white).round() as u32;
-        total += u as i32;
-        *low = doubled(u, half);
-    }
-    Meaning { scale: white.recip(), offset: 0.0, total, long: false }
-}
-
 multiversioned! {
+    /// Whether pixels are whole multiples, up to 255, of 1/white.
+    fn are_bytes(pixels: &[f32], white: f32) -> bool {
+        let mut others = 0;
+        for &x in pixels {
+            let u = (x * white + 0.5) as i32;
+            others |= u32::from(!(0..=255).contains(&u) || u as f32 / white != x);
+        }
+        others == 0
+    }
+
+    fn put_bytes(pixels: &[f32], white: f32, halves: &[u32], low: &mut [u32]) -> Meaning {
+        let mut total = 0;
+        for ((&x, &half), low) in pixels.iter().zip(halves).zip(low) {
+            let u = (x * white + 0.5) as i32;
+            total += u;
+            *low = doubled(u as u32, half);
+        }
+        Meaning { scale: white.recip(), offset: 0.0, total, long: false }
+    }
+
     /// Numbers between `least` and `most`, rounded to 18 bits.
     fn round(
         h: &[f32],
