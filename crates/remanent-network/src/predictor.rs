@@ -3,11 +3,11 @@
 //! A distribution over binary weights gives several predictors, and they are different claims: only
 //! a sampled and a hard network have binary weights.
 
+mod sampled;
+
 use remanent_data::dataset::View;
 use remanent_math::philox::Stream;
 use serde::{Deserialize, Serialize};
-
-mod sampled;
 
 use crate::network::{Network, Weights};
 use crate::pass::{Pass, normal_noise};
@@ -80,6 +80,7 @@ pub fn predict(
         }
         (Predictor::Stochastic, _) => add_all(network, views, 1, &stream, &mut out),
         (Predictor::MeanField, _) => add_all(network, views, draws, &stream, &mut out),
+        // Binary networks, from integers: as the general case below, to rounding.
         (Predictor::Sampled, Weights::Field) => {
             sampled::add_all(network, views, draws, &stream, &mut out);
             average(draws, &mut out);

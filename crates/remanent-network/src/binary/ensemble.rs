@@ -191,12 +191,11 @@ impl Ensemble {
             let images = (l == 0).then_some(&tile.images);
             match drawn {
                 Drawn::Whole(signs) => {
-                    let given = match self.architecture.activation {
-                        _ if l == 0 => Some(&tile.whole),
-                        Activation::Gate => workspace.step(Step::Gate),
-                        Activation::Sign | Activation::Relu => workspace.step(Step::Sign),
-                    };
-                    workspace.look_up(signs, given, root);
+                    let pixels = (l == 0).then_some(&tile.whole);
+                    if pixels.is_none() {
+                        workspace.set_steps(self.architecture.activation);
+                    }
+                    workspace.look_up(signs, pixels, root);
                 }
                 Drawn::Rectified(signs) => workspace.look_up_fours(signs, root),
                 Drawn::Real(bits) => workspace.add(bits, images, root),
@@ -240,9 +239,9 @@ impl Workspace {
     }
 
     /// The activations, which have two values, as whole numbers.
-    fn step(&mut self, step: Step) -> Option<&'static Whole> {
+    fn set_steps(&mut self, activation: Activation) {
+        let step = if activation == Activation::Gate { Step::Gate } else { Step::Sign };
         self.whole.set_activations(&self.h, step);
-        None
     }
 
     /// z from rectified activations.

@@ -28,7 +28,7 @@ pub(super) fn add_all(
     let ensemble = Ensemble::new(network);
     let inputs = network.architecture().inputs();
     let (orders, of_view) = orders(&ensemble, views, inputs);
-    let together = (MEMORY / ensemble.size(orders.len())).max(1);
+    let together = (MEMORY / ensemble.size(orders.len()).max(1)).max(1);
     let mut workspace = Workspace::default();
     for first in (0..draws).step_by(together) {
         let draws = first..draws.min(first + together);
