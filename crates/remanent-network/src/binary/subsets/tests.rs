@@ -96,12 +96,21 @@ fn plain(s: &Signs, i: Inputs<'_>, shift: u32, t: &mut Tables, sums: &mut [Sums]
     plain_part(s, i, shift, t, sums);
 }
 
+/// Uses AVX2 even if AVX-512 is available.
+#[multiversion(targets("x86_64+avx2"))]
+fn narrow(s: &Signs, i: Inputs<'_>, shift: u32, t: &mut Tables, sums: &mut [Sums]) {
+    plain_part(s, i, shift, t, sums);
+}
+
+const KERNELS: [(Kernel, &str); 3] =
+    [(add_part, "dispatched"), (narrow, "narrow"), (plain, "plain")];
+
 #[test]
 fn every_kernel_gives_the_sums_of_the_definition() {
     for (inputs, outputs) in SHAPES {
         for below in [2, 256, LARGEST + 1] {
             let case = Case::new(inputs, outputs, below);
-            for (kernel, name) in [(add_part as Kernel, "dispatched"), (plain, "plain")] {
+            for (kernel, name) in KERNELS {
                 for shift in [0, 8] {
                     for (image, found) in case.found(kernel, shift).iter().enumerate() {
                         let exact: Vec<i64> =
@@ -121,7 +130,7 @@ fn the_brightest_images_do_not_overflow() {
         let images = vec![vec![LARGEST; inputs]; TILE];
         let order = (0..inputs as u32).collect();
         let case = Case { outputs, positive: vec![1; inputs * outputs], order, images };
-        for kernel in [add_part as Kernel, plain] {
+        for (kernel, _) in KERNELS {
             for found in case.found(kernel, 8) {
                 assert_eq!(found, vec![i64::from(LARGEST) * inputs as i64 * 256; outputs]);
             }
