@@ -170,7 +170,7 @@ multiversioned! {
 pub(super) struct Tables {
     #[cfg(target_arch = "x86_64")]
     pairs: Vec<[std::arch::x86_64::__m512i; TILE]>,
-    rows: Vec<[[i32; TILE]; 1 << GROUP]>,
+    rows: Vec<Table>,
 }
 
 /// Writes the sums over the weights +1, a block of outputs in each of `sums`.
@@ -194,37 +194,63 @@ pub(super) fn fill_sums(
     }
 }
 
-/// The sums of the four images side by side.
+/// The sums of the four images side by side: two in each of two words of 64 bits.
 #[inline(always)]
 fn plain_sums(signs: &Signs, images: &[Rounded; TILE], tables: &mut Tables, sums: &mut [Sums]) {
     tables.rows.clear();
     for group in 0..2 * signs.pairs() {
         let inputs = images.each_ref().map(|image| image.group(group));
-        let mut table = [[0; TILE]; 1 << GROUP];
+        let mut table = [[0; 2]; 1 << GROUP];
         for place in 0..GROUP {
+            let number = |image: usize| u64::from(inputs[image][place] >> 16);
+            let four = [number(0) | number(1) << 32, number(2) | number(3) << 32];
             for subset in 0..1 << place {
-                for (image, inputs) in inputs.iter().enumerate() {
-                    table[subset | 1 << place][image] =
-                        table[subset][image] + (inputs[place] >> 16) as i32;
-                }
+                let [low, high] = table[subset];
+                table[subset | 1 << place] = [low + four[0], high + four[1]];
             }
         }
         tables.rows.push(table);
     }
     for (block, sums) in sums.iter_mut().enumerate() {
-        let mut found = [[0; TILE]; BLOCK];
-        for (words, tables) in signs.block(block).iter().zip(tables.rows.as_chunks::<2>().0) {
-            for (found, &word) in found.iter_mut().zip(words.as_flattened()) {
-                let first = tables[0][word as usize % 16];
-                let second = tables[1][(word >> 16) as usize % 16];
-                for (image, found) in found.iter_mut().enumerate() {
-                    *found += first[image] + second[image];
-                }
-            }
+        let mut found = [[0_u64; 2]; BLOCK];
+        let (rows, tables) = (signs.block(block), tables.rows.as_chunks::<2>().0);
+        let (whole, rest) = rows.as_chunks::<TOGETHER>();
+        let (tables, last) = tables.as_chunks::<TOGETHER>();
+        for (rows, tables) in whole.iter().zip(tables) {
+            add_pairs(rows, tables, &mut found);
+        }
+        for (row, table) in rest.iter().zip(last) {
+            add_pairs(&[*row], &[*table], &mut found);
         }
         for (output, found) in found.iter().enumerate() {
-            for (sums, &found) in sums.iter_mut().zip(found) {
-                sums[output / 16][output % 16] = found;
+            for (image, sums) in sums.iter_mut().enumerate() {
+                let sum = (found[image / 2] >> (32 * (image % 2))) as u32;
+                sums[output / 16][output % 16] = sum.cast_signed();
+            }
+        }
+    }
+}
+
+/// The sums of the 16 subsets of a group, for four images.
+type Table = [[u64; 2]; 1 << GROUP];
+
+/// Pairs of groups that are added together.
+const TOGETHER: usize = 4;
+
+/// Adds the sums of some pairs of groups.
+#[inline(always)]
+fn add_pairs<const PAIRS: usize>(
+    rows: &[Indices; PAIRS],
+    tables: &[[Table; 2]; PAIRS],
+    found: &mut [[u64; 2]; BLOCK],
+) {
+    for (output, found) in found.iter_mut().enumerate() {
+        for (row, tables) in rows.iter().zip(tables) {
+            let word = row[output / 16][output % 16];
+            let first = tables[0][word as usize % 16];
+            let second = tables[1][(word >> 16) as usize % 16];
+            for half in 0..2 {
+                found[half] += first[half] + second[half];
             }
         }
     }
