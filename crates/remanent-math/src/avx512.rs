@@ -41,6 +41,13 @@ pub fn numbers(v: __m512) -> [f32; LANES] {
     numbers
 }
 
+/// The words in a register.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn words(v: __m512i) -> [u32; LANES] {
+    numbers(_mm512_castsi512_ps(v)).map(f32::to_bits)
+}
+
 /// The sixteen sums (±a ± b) + (±c ± d). In the index of a sum, bit 3 is set for −a, bit 2 for −b,
 /// bit 1 for −c and bit 0 for −d.
 #[inline]

@@ -88,6 +88,12 @@ impl Stream {
         uniforms_in_groups(group, rest, self.key, out);
     }
 
+    /// The words of [`Stream::bits`] from index `first` on, sixteen indices at a time: word k of the
+    /// 16 blocks in row k.
+    pub fn fill_words(&self, first: u32, out: &mut [[[u32; LANES]; 4]]) {
+        blocks_in_rows(first, [self.step, self.trial, self.purpose], self.key, out);
+    }
+
     /// Number of groups that [`fill_normals`](Self::fill_normals) uses for `count` numbers.
     pub fn groups(count: usize) -> u32 {
         count.div_ceil(GROUP) as u32
@@ -120,7 +126,12 @@ const GROUP: usize = 4 * LANES;
 /// The words of a group: word k of the block of each lane in row k.
 #[inline(always)]
 fn words_of_group(group: u32, rest: [u32; 3], key: [u32; 2]) -> [[u32; LANES]; 4] {
-    let first = group.wrapping_mul(LANES as u32);
+    words_from(group.wrapping_mul(LANES as u32), rest, key)
+}
+
+/// The words of the blocks at 16 counters that differ in their first word.
+#[inline(always)]
+fn words_from(first: u32, rest: [u32; 3], key: [u32; 2]) -> [[u32; LANES]; 4] {
     let mut words = [[0_u32; LANES]; 4];
     for lane in 0..LANES {
         let counter = [first.wrapping_add(lane as u32), rest[0], rest[1], rest[2]];
@@ -130,6 +141,14 @@ fn words_of_group(group: u32, rest: [u32; 3], key: [u32; 2]) -> [[u32; LANES]; 4
         }
     }
     words
+}
+
+multiversioned! {
+    fn blocks_in_rows(first: u32, rest: [u32; 3], key: [u32; 2], out: &mut [[[u32; LANES]; 4]]) {
+        for (g, out) in out.iter_mut().enumerate() {
+            *out = words_from(first.wrapping_add((LANES * g) as u32), rest, key);
+        }
+    }
 }
 
 multiversioned! {
@@ -223,6 +242,19 @@ mod tests {
         let mut part = vec![0.0; 1000];
         stream.fill_uniforms(Stream::groups(640), &mut part);
         assert_eq!(part, values[640..1640]);
+    }
+
+    #[test]
+    fn words_of_many_blocks_are_those_of_each() {
+        let stream = Stream::new(7, 1, 2, 3);
+        for first in [0, 5, u32::MAX - 20] {
+            let mut rows = [[[0; LANES]; 4]; 3];
+            stream.fill_words(first, &mut rows);
+            for index in 0..3 * LANES {
+                let words = rows[index / LANES].map(|row| row[index % LANES]);
+                assert_eq!(words, stream.bits(first.wrapping_add(index as u32)));
+            }
+        }
     }
 
     #[test]

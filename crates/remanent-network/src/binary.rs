@@ -7,12 +7,17 @@
 
 mod bits;
 mod convert;
+mod draw;
+pub(crate) mod ensemble;
 pub mod file;
 pub mod format;
 mod forward;
+mod fours;
 pub mod npz;
 pub mod onnx;
+mod subsets;
 mod sums;
+mod whole;
 
 use thiserror::Error;
 

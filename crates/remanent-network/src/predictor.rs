@@ -3,6 +3,8 @@
 //! A distribution over binary weights gives several predictors, and they are different claims: only
 //! a sampled and a hard network have binary weights.
 
+mod sampled;
+
 use remanent_data::dataset::View;
 use remanent_math::philox::Stream;
 use serde::{Deserialize, Serialize};
@@ -78,16 +80,26 @@ pub fn predict(
         }
         (Predictor::Stochastic, _) => add_all(network, views, 1, &stream, &mut out),
         (Predictor::MeanField, _) => add_all(network, views, draws, &stream, &mut out),
+        // Binary networks, from integers: as the general case below, to rounding.
+        (Predictor::Sampled, Weights::Field) => {
+            sampled::add_all(network, views, draws, &stream, &mut out);
+            average(draws, &mut out);
+        }
         (Predictor::Sampled, _) => {
             for draw in 0..draws {
                 let sampled = network.sampled(&stream(u32::MAX - draw as u32));
                 add_all(&sampled, views, 1, &stream, &mut out);
             }
-            let share = (draws as f32).recip();
-            out.iter_mut().flat_map(|p| &mut p.values).for_each(|p| *p *= share);
+            average(draws, &mut out);
         }
     }
     out
+}
+
+/// From the sum over networks to the mean.
+fn average(draws: usize, out: &mut [Probabilities]) {
+    let share = (draws as f32).recip();
+    out.iter_mut().flat_map(|p| &mut p.values).for_each(|p| *p *= share);
 }
 
 /// The random numbers of predictions after `after` epochs.

@@ -101,7 +101,7 @@ impl BinaryNetwork {
 }
 
 /// Copies the values and pads them with zeros to whole blocks.
-fn fill(h: &mut Vec<[f32; BLOCK]>, values: &[f32]) {
+pub(super) fn fill(h: &mut Vec<[f32; BLOCK]>, values: &[f32]) {
     h.resize(values.len().div_ceil(BLOCK), [0.0; BLOCK]);
     let (used, rest) = h.as_flattened_mut().split_at_mut(values.len());
     used.copy_from_slice(values);
@@ -109,13 +109,13 @@ fn fill(h: &mut Vec<[f32; BLOCK]>, values: &[f32]) {
 }
 
 multiversioned! {
-    fn scale(z: &mut [f32], factor: f32) {
+    pub(super) fn scale(z: &mut [f32], factor: f32) {
         for z in z {
             *z *= factor;
         }
     }
 
-    fn scale_and_shift(z: &mut [f32], factor: f32, affine: &Affine) {
+    pub(super) fn scale_and_shift(z: &mut [f32], factor: f32, affine: &Affine) {
         for ((z, scale), shift) in z.iter_mut().zip(&affine.scale).zip(&affine.shift) {
             *z = *z * factor * scale + shift;
         }
@@ -123,7 +123,7 @@ multiversioned! {
 
     /// z less its mean, over its standard deviation. Both are summed in double precision: z of many
     /// neurons may have a mean that is much larger than its deviation.
-    fn normalise(z: &mut [f32]) {
+    pub(super) fn normalise(z: &mut [f32]) {
         let count = z.len() as f64;
         let mean = sum_of(z, |z| z) / count;
         let variance = sum_of(z, |z| (z - mean) * (z - mean)) / count;
