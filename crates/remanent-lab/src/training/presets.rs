@@ -170,7 +170,7 @@ pub const PRESETS: [Preset; 12] = [
     },
     Preset {
         name: "stream",
-        about: "long streams: the Bayesian gamma = 1, uniform first prior, cosine rate in every task",
+        about: "streams of tasks, online or in epochs: Bayesian gamma = 1, uniform first prior, cosine rate in every task",
         text: r#"
             learner = "vcl"
             anchor = "task"
@@ -178,7 +178,7 @@ pub const PRESETS: [Preset; 12] = [
             first_prior = "uniform"
             beta_schedule = "1"
             spread = 0.5
-            lr = 0.02
+            lr = 0.04
             lr_schedule = "cosine"
             adam = [0.9, 0.999, 1e-8]
             output_scale = 20.0
