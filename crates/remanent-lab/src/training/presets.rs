@@ -168,9 +168,10 @@ pub const PRESETS: [Preset; 12] = [
             learned_scale = true
         "#,
     },
+    // Chosen on validation images; figures/streams has the criterion and all runs.
     Preset {
         name: "stream",
-        about: "streams of tasks, online or in epochs: Bayesian gamma = 1, uniform first prior, cosine rate in every task",
+        about: "long streams: the Bayesian gamma = 1, uniform first prior, cosine rate in every task",
         text: r#"
             learner = "vcl"
             anchor = "task"
@@ -178,7 +179,7 @@ pub const PRESETS: [Preset; 12] = [
             first_prior = "uniform"
             beta_schedule = "1"
             spread = 0.5
-            lr = 0.04
+            lr = 0.02
             lr_schedule = "cosine"
             adam = [0.9, 0.999, 1e-8]
             output_scale = 20.0
