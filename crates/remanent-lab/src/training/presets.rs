@@ -168,6 +168,7 @@ pub const PRESETS: [Preset; 12] = [
             learned_scale = true
         "#,
     },
+    // Chosen on validation images; figures/streams has the criterion and all runs.
     Preset {
         name: "stream",
         about: "long streams: the Bayesian gamma = 1, uniform first prior, cosine rate in every task",
