@@ -11,7 +11,6 @@ from __future__ import annotations
 import copyreg
 import inspect
 import numbers
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -59,36 +58,6 @@ def _reduce(learner: _core.Learner) -> tuple[Any, ...]:
 
 
 copyreg.pickle(_core.Learner, _reduce)
-
-
-def _rows(X: NDArray[Any]) -> int:
-    return max(1, 2**16 // max(1, X.shape[1]))
-
-
-def _blocks(X: NDArray[Any]) -> Iterator[slice]:
-    """Rows that fit into the cache of a processor: arrays of all examples in double precision cost more than a task."""
-    rows = _rows(X)
-    return (slice(start, start + rows) for start in range(0, len(X), rows))
-
-
-def _moments(X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation of the features, the same bits as those of NumPy."""
-
-    mean = np.zeros(X.shape[1])
-    spread = np.zeros(X.shape[1])
-    buffer = np.empty((_rows(X) + 1, X.shape[1]))
-    for found, is_square in ((mean, False), (spread, True)):
-        for rows in _blocks(X):
-            # The sum so far comes first: the order of additions is that of one sum over all rows.
-            block = buffer[: len(X[rows]) + 1]
-            block[0] = found
-            block[1:] = X[rows]
-            if is_square:
-                block[1:] -= mean
-                np.square(block[1:], out=block[1:])
-            np.add.reduce(block, axis=0, out=found)
-        found /= len(X)
-    return mean, np.sqrt(spread)
 
 
 class ContinualBinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -172,7 +141,6 @@ class ContinualBinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
             self._begin(examples, labels, only_task or classes is None)
         elif classes is not None and not np.array_equal(self.classes_, unique_labels(classes)):
             raise ValueError("classes differ from those of the first call of partial_fit")
-        images = self._scaled(examples)
         place = np.clip(np.searchsorted(self.classes_, given), 0, len(self.classes_) - 1)
         unknown = self.classes_[place] != given
         if unknown.any():
@@ -181,10 +149,11 @@ class ContinualBinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
                 "list all labels in classes at the first call of partial_fit"
             )
         epochs = self._whole("epochs")
-        steps = epochs * -(-len(images) // 64)
+        steps = epochs * -(-len(examples) // 64)
         with Watcher(steps, self._progress()) as watcher:
             try:
-                losses = self._learner.learn(images, place.astype(np.uint8), epochs, watcher)
+                places = place.astype(np.uint8)
+                losses = self._learner.learn(np.ascontiguousarray(examples), places, epochs, watcher, self._scale())
             except BaseException:
                 if is_first:
                     # Nothing was learned: the learner is as before the call.
@@ -204,24 +173,21 @@ class ContinualBinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         settings = by_key({key: getattr(self, key) for key in ["preset", *_LEARNER]})
         learner = _core.Learner(settings, X.shape[1], max(len(labels), 2), self._seed())
         if self.scaling == "standard":
-            mean, spread = _moments(X)
+            mean, spread = _core.moments(np.ascontiguousarray(X))
             tiny = spread <= 1e-6 * np.maximum(1.0, np.abs(mean))
             self._mean, self._spread = mean, np.where(tiny, 1.0, spread)
         self.classes_ = labels
         self._learner = learner
 
+    def _scale(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        return (self._mean, self._spread) if self.scaling == "standard" else None
+
     def _scaled(self, X: Any) -> NDArray[np.float32]:
-        if self.scaling == "none" and X.dtype == np.float32:
+        images: NDArray[Any] = np.ascontiguousarray(X)
+        if self.scaling == "none" and images.dtype == np.float32:
             # Checked before, and not copied.
-            return np.ascontiguousarray(X)
-        images = np.empty(X.shape, dtype=np.float32)
-        for rows in _blocks(X):
-            block = (X[rows] - self._mean) / self._spread if self.scaling == "standard" else X[rows]
-            with np.errstate(over="ignore"):
-                images[rows] = block
-            if not np.isfinite(images[rows]).all():
-                images[rows] = np.nan_to_num(images[rows])
-        return images
+            return images
+        return _core.scale(images, self._scale())
 
     def _seed(self) -> int:
         state = self.random_state

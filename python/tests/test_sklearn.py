@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from remanent.sklearn import ContinualBinaryClassifier, _moments
+from remanent import _core
+from remanent.sklearn import ContinualBinaryClassifier
 
 #: Checks that need not pass, with the reason.
 EXCEPTIONS: dict[str, str] = {}
@@ -136,11 +137,19 @@ def test_uncertainty_and_model(tasks):
 
 @pytest.mark.parametrize("kind", ["f4", "f8"])
 @pytest.mark.parametrize("shape", [(1, 3), (2000, 70), (700, 300), (3, 70_000)])
-def test_blocks_give_the_bits_of_whole_arrays(kind, shape):
+def test_scaling_has_the_bits_of_numpy(kind, shape):
     x = (np.random.default_rng(1).normal(size=shape) * 10 + 3).astype(kind)
-    mean, spread = _moments(x)
+    mean, spread = _core.moments(x)
     assert np.array_equal(mean, x.mean(axis=0, dtype=np.float64))
     assert np.array_equal(spread, x.std(axis=0, dtype=np.float64))
     learner = ContinualBinaryClassifier()
     learner._mean, learner._spread = mean, np.where(spread == 0, 1.0, spread)
     assert np.array_equal(learner._scaled(x), ((x - mean) / learner._spread).astype(np.float32))
+
+
+def test_scaling_of_extreme_numbers():
+    x = np.array([[1e300, -1e300, 5.0]])
+    found = _core.scale(x, (np.array([0.0, 0.0, 5.0]), np.array([1.0, 1.0, 0.0])))
+    assert np.array_equal(found, np.nan_to_num(np.array([[np.inf, -np.inf, np.nan]], dtype=np.float32)))
+    with pytest.raises(ValueError, match="two numbers for each feature"):
+        _core.scale(x, (np.zeros(2), np.ones(3)))

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use remanent_data::dataset::{Part, Pixels};
@@ -16,6 +16,7 @@ use crate::compute::{Stop, compute};
 use crate::convert;
 use crate::fault::Fault;
 use crate::model::Model;
+use crate::scale::{Features, Scale};
 
 /// A network and what its learner remembers.
 #[pyclass(module = "remanent._core")]
@@ -38,17 +39,18 @@ impl Learner {
         Ok(Self { inner })
     }
 
-    /// Learns a task and gives the mean loss of each epoch. If it is interrupted, nothing is learned.
-    #[pyo3(signature = (x, labels, epochs, watcher=None))]
+    /// Learns a task of scaled features and gives the mean loss of each epoch. If it is interrupted, nothing is learned.
+    #[pyo3(signature = (x, labels, epochs, watcher=None, scale=None))]
     fn learn(
         &mut self,
         py: Python<'_>,
-        x: PyReadonlyArray2<'_, f32>,
+        x: Features<'_>,
         labels: PyReadonlyArray1<'_, u8>,
         epochs: usize,
         watcher: Option<Bound<'_, PyAny>>,
+        scale: Option<Scale<'_>>,
     ) -> PyResult<Vec<f64>> {
-        let (count, inputs) = (x.shape()[0], x.shape()[1]);
+        let [count, inputs] = x.shape();
         if labels.shape()[0] != count || inputs == 0 {
             return Err(Fault::value("X needs a row with features for each label").into());
         }
@@ -58,9 +60,9 @@ impl Learner {
             ))
             .into());
         }
-        let contiguous = |_| Fault::value("X and labels must be C-contiguous");
-        let pixels = Pixels::Floats(x.as_slice().map_err(contiguous)?.to_vec());
-        let part = Part { pixels, labels: labels.as_slice().map_err(contiguous)?.to_vec() };
+        let pixels = Pixels::Floats(x.values(scale.as_ref())?);
+        let labels = labels.as_slice().map_err(|_| Fault::value("labels must be C-contiguous"))?;
+        let part = Part { pixels, labels: labels.to_vec() };
         let mut learner = self.inner.clone();
         let (learner, learned) = compute(py, Stop::AtOnce, watcher.as_ref(), move |shared| {
             let step = || {

@@ -13,6 +13,7 @@ mod found;
 mod learner;
 mod model;
 mod options;
+mod scale;
 mod theory;
 
 use std::ffi::OsString;
@@ -46,6 +47,8 @@ mod _core {
     use super::model::Model;
     #[pymodule_export]
     use super::options::{numbers, options};
+    #[pymodule_export]
+    use super::scale::{moments, scale};
     #[pymodule_export]
     use super::theory::ask;
 

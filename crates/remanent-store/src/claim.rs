@@ -216,11 +216,12 @@ mod tests {
         // Its lock is free and its heartbeat is still there: it was killed.
         let heartbeat = directory.path().join(format!("workers/{}.json", dead.id));
         let lock = heartbeat.with_extension("lock");
-        let content = fs::read(&heartbeat).unwrap();
+        let left = [heartbeat, lock].map(|path| (fs::read(&path).unwrap(), path));
         drop(dead);
         fs::create_dir_all(directory.path().join("workers")).unwrap();
-        fs::write(heartbeat, content).unwrap();
-        fs::write(lock, "").unwrap();
+        for (content, path) in left {
+            fs::write(path, content).unwrap();
+        }
 
         let take = |_| {
             let worker = Worker::start(directory.path(), "").unwrap();

@@ -9,13 +9,14 @@
 //! suspended and comes back does no harm: records are created once, whoever comes first.
 //!
 //! A worker also holds a lock of the operating system on a file beside its heartbeat. It is used as a
-//! hint by processes on the same machine only, so that a killed program is continued at once. If locks
-//! do not work on the file system, the heartbeat decides.
+//! hint by processes on the same machine only, so that a killed program is continued at once. The file
+//! names the machine once the lock is held, before the heartbeat is created: a heartbeat that its process
+//! left empty is found to be dead as well. If locks do not work on the file system, the heartbeat decides.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -64,8 +65,6 @@ pub struct Heartbeat {
     pub beat: u64,
     /// For how long the process has been at work, in seconds of its own clock.
     pub seconds: f64,
-    /// Whether it holds the lock beside the heartbeat.
-    locked: bool,
     /// The cells under way.
     pub cells: Vec<UnderWay>,
 }
@@ -114,7 +113,6 @@ struct State {
 struct Shared {
     path: PathBuf,
     about: String,
-    locked: bool,
     started: Instant,
     state: Mutex<State>,
     wake: Condvar,
@@ -146,7 +144,6 @@ impl Shared {
             about: self.about.clone(),
             beat,
             seconds: self.started.elapsed().as_secs_f64(),
-            locked: self.locked,
             cells,
         };
         let text = serde_json::to_vec(&heartbeat)?;
@@ -175,12 +172,16 @@ impl Worker {
         let folder = directory.join(WORKERS);
         let id = new_id();
         let lock_path = folder.join(format!("{id}{LOCK_END}"));
-        let lock = create_in(&folder, &lock_path).map_err(FileError::new("create", &lock_path))?;
-        let locked = lock.try_lock().is_ok();
+        let mut lock =
+            create_in(&folder, &lock_path).map_err(FileError::new("create", &lock_path))?;
+        if lock.try_lock().is_ok() {
+            // A full disk does not matter: without the name the heartbeat decides.
+            let _ = lock.write_all(machine().as_bytes()).and_then(|()| lock.sync_data());
+        }
         let path = folder.join(format!("{id}{END}"));
         let state = Mutex::new(State { cells: HashMap::new(), is_over: false });
         let (about, started, wake) = (about.to_owned(), Instant::now(), Condvar::new());
-        let shared = Arc::new(Shared { path, about, locked, started, state, wake });
+        let shared = Arc::new(Shared { path, about, started, state, wake });
         shared.write(0).map_err(FileError::new("write", &shared.path))?;
         let theirs = Arc::clone(&shared);
         let beat = move || {
@@ -283,7 +284,11 @@ impl Worker {
     /// Removes the files of processes that are known to be dead.
     pub(crate) fn bury(&self, observer: &mut Observer) -> Result<(), FileError> {
         let now = modified(&self.shared.path);
-        for id in ids(&self.folder)?.into_iter().filter(|id| *id != self.id) {
+        let mut left: Vec<String> = ids(&self.folder)?;
+        left.extend(with_end(&self.folder, LOCK_END)?);
+        left.sort_unstable();
+        left.dedup();
+        for id in left.into_iter().filter(|id| *id != self.id) {
             if observer.life(&id) == Life::Dead || is_forgotten(&self.folder, &id, now) {
                 files::remove(&self.folder.join(format!("{id}{END}")))?;
                 files::remove(&self.folder.join(format!("{id}{LOCK_END}")))?;
@@ -435,24 +440,24 @@ fn heartbeat(folder: &Path, id: &str) -> Option<Heartbeat> {
     })
 }
 
+/// The processes that announced themselves.
 fn ids(folder: &Path) -> Result<Vec<String>, FileError> {
+    with_end(folder, END)
+}
+
+/// The names of the files with this end, without it.
+fn with_end(folder: &Path, end: &str) -> Result<Vec<String>, FileError> {
     let names = files::names(folder)?.into_iter().filter_map(|name| name.into_string().ok());
-    Ok(names.filter_map(|name| name.strip_suffix(END).map(str::to_owned)).collect())
+    Ok(names.filter_map(|name| name.strip_suffix(end).map(str::to_owned)).collect())
 }
 
 /// Whether a process of this machine is dead: the system has released its lock.
 fn is_dead_here(folder: &Path, id: &str) -> bool {
-    let Some(heartbeat) = heartbeat(folder, id) else { return false };
-    if !heartbeat.locked || heartbeat.machine != machine() {
-        return false;
-    }
-    match File::open(folder.join(format!("{id}{LOCK_END}"))) {
-        Ok(file) => match file.try_lock_shared() {
-            Ok(()) => true,
-            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => false,
-        },
-        Err(_) => false,
-    }
+    let Ok(mut file) = File::open(folder.join(format!("{id}{LOCK_END}"))) else { return false };
+    let mut holder = Vec::new();
+    // Windows does not let others read a file that is locked.
+    let is_here = file.read_to_end(&mut holder).is_ok() && holder == machine().as_bytes();
+    is_here && file.try_lock_shared().is_ok()
 }
 
 fn modified(path: &Path) -> Option<SystemTime> {
@@ -460,7 +465,8 @@ fn modified(path: &Path) -> Option<SystemTime> {
 }
 
 fn is_forgotten(folder: &Path, id: &str, now: Option<SystemTime>) -> bool {
-    let written = modified(&folder.join(format!("{id}{END}")));
+    let written = |end: &str| modified(&folder.join(format!("{id}{end}")));
+    let written = written(END).or_else(|| written(LOCK_END));
     let age = now.zip(written).and_then(|(now, written)| now.duration_since(written).ok());
     age.is_some_and(|age| age > FORGOTTEN)
 }
@@ -495,4 +501,61 @@ fn new_id() -> String {
     // The standard library seeds it from the random numbers of the system.
     let number = RandomState::new().hash_one(std::process::id());
     format!("{host}-{}-{number:016x}", std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The files of a worker that was killed: its lock file, and a heartbeat if there is one.
+    fn leave(folder: &Path, id: &str, lock: &str, heartbeat: Option<&str>) {
+        fs::create_dir_all(folder).unwrap();
+        fs::write(folder.join(format!("{id}{LOCK_END}")), lock).unwrap();
+        if let Some(content) = heartbeat {
+            fs::write(folder.join(format!("{id}{END}")), content).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_empty_heartbeat_of_this_machine_is_that_of_a_dead_process() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = directory.path().join(WORKERS);
+        leave(&folder, "killed", machine(), Some(""));
+        leave(&folder, "sooner", machine(), None);
+        let mut worker = Worker::start(directory.path(), "").unwrap();
+        assert!(worker.try_alone().unwrap());
+        worker.bury(&mut worker.observer()).unwrap();
+        assert_eq!(ids(&folder).unwrap(), [worker.id.as_str()]);
+        assert_eq!(with_end(&folder, LOCK_END).unwrap(), [worker.id.as_str()]);
+        drop(worker);
+        assert!(!folder.exists());
+    }
+
+    #[test]
+    fn an_empty_heartbeat_of_another_machine_is_watched() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = directory.path().join(WORKERS);
+        for (id, lock) in [("elsewhere", "another machine"), ("unknown", "")] {
+            leave(&folder, id, lock, Some(""));
+        }
+        let worker = Worker::start(directory.path(), "").unwrap();
+        let mut observer = Observer { stale: Duration::from_millis(50), ..worker.observer() };
+        assert_eq!(observer.life("elsewhere"), Life::Unknown);
+        worker.bury(&mut observer).unwrap();
+        assert_eq!(ids(&folder).unwrap().len(), 3);
+        std::thread::sleep(Duration::from_millis(60));
+        worker.bury(&mut observer).unwrap();
+        assert_eq!(ids(&folder).unwrap(), [worker.id.as_str()]);
+    }
+
+    #[test]
+    fn a_living_process_is_not_buried() {
+        let directory = tempfile::tempdir().unwrap();
+        let workers = [0, 1].map(|_| Worker::start(directory.path(), "").unwrap());
+        // Another process may have truncated the heartbeat; the lock is held.
+        fs::write(&workers[0].shared.path, "").unwrap();
+        assert!(!is_dead_here(&workers[0].folder, &workers[0].id));
+        workers[1].bury(&mut workers[1].observer()).unwrap();
+        assert!(ids(&workers[0].folder).unwrap().contains(&workers[0].id));
+    }
 }

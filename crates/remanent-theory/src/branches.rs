@@ -6,7 +6,7 @@ use remanent_math::newton::Outcome;
 use remanent_math::scalar;
 use serde::{Deserialize, Serialize};
 
-use crate::curve::{Branch, Curve, CurvePoint, Strand};
+use crate::curve::{Branch, Curve, CurvePoint, Strand, StrandEnd};
 use crate::number;
 use crate::parameters::{DomainError, check_alpha};
 use crate::resolution::Resolution;
@@ -114,16 +114,22 @@ pub(crate) type Station = (Branch, CurvePoint);
 /// The points of a strand with their branches; a fold belongs to both of its branches.
 pub(crate) fn stations(curve: &Curve, strand: &Strand) -> Vec<Station> {
     let mut stations = Vec::new();
+    let mut before = 0;
     for (i, point) in strand.points.iter().enumerate() {
-        let passed = strand.passed(i);
-        if i > 0
-            && strand.passed(i - 1) < passed
-            && let Some(fold) = curve.fold(strand, passed - 1)
-        {
-            stations.push((curve.branch(strand, passed - 1), fold.point));
-            stations.push((curve.branch(strand, passed), fold.point));
+        let mut passed = strand.passed(i);
+        if before < passed {
+            match curve.fold(strand, passed - 1) {
+                Some(fold) => stations.extend([
+                    (curve.branch(strand, passed - 1), fold.point),
+                    (curve.branch(strand, passed), fold.point),
+                ]),
+                // In the corner the sign of the slope is noise.
+                None if strand.end == StrandEnd::Corner => passed = before,
+                None => {}
+            }
         }
         stations.push((curve.branch(strand, passed), *point));
+        before = passed;
     }
     stations
 }

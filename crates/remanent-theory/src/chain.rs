@@ -6,6 +6,7 @@
 //! is solved in the gauge of its own teacher; what it leaves is handed on by
 //! [`InheritedLaw`].
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::curve::Curve;
@@ -65,9 +66,17 @@ pub struct Chain {
 
 /// A solved task from which the chain continues: its solution at every level of
 /// refinement that was needed, and what it leaves at each of them.
+#[derive(Clone)]
 struct Link {
     stages: Vec<Stage>,
     laws: Vec<InheritedLaw>,
+}
+
+/// The tasks of a chain that are solved.
+#[derive(Clone, Default)]
+struct Solved {
+    tasks: Vec<TaskResult>,
+    links: Vec<Link>,
 }
 
 /// What the last of some tasks leaves at a level of refinement.
@@ -199,15 +208,47 @@ impl Chain {
     /// Solves task after task. Where a task has no solution of choice, the
     /// chain ends with the row that says so.
     pub fn solve(&self) -> ChainResult {
-        let mut tasks: Vec<TaskResult> = Vec::with_capacity(self.tasks());
-        let mut links: Vec<Link> = Vec::with_capacity(self.tasks());
-        for t in 0..self.tasks() {
-            tasks.push(self.solve_task(t, &mut links));
-            if links.len() <= t {
-                break;
+        ChainResult { tasks: self.solve_until(self.tasks(), Solved::default()).tasks }
+    }
+
+    /// Solves several chains, in parallel. A first task that all of them have in common, as those of a scan of γ
+    /// have, is solved once.
+    pub(crate) fn solve_all(chains: &[Self]) -> Vec<ChainResult> {
+        let begun = match chains {
+            [first, others @ ..] if others.iter().all(|chain| chain.begins_as(first)) => {
+                let mut solved = first.solve_until(1, Solved::default());
+                if first.tasks() > solved.links.len() && !solved.links.is_empty() {
+                    first.raise(&mut solved.links, 1, 0);
+                }
+                solved
             }
+            _ => Solved::default(),
+        };
+        // One by one: their times differ much.
+        let chains = chains.par_iter().with_max_len(1);
+        let solve = |chain: &Self| chain.solve_until(chain.tasks(), begun.clone()).tasks;
+        chains.map(|chain| ChainResult { tasks: solve(chain) }).collect()
+    }
+
+    /// Whether the first task, its errors and what it leaves are those of another chain.
+    fn begins_as(&self, other: &Self) -> bool {
+        let first = |chain: &Self| {
+            let q_star = chain.q_star.as_ref().map(|values| values[0]);
+            (chain.alpha[0], chain.beta[0], chain.choice[0], q_star, chain.fading.first().copied())
+        };
+        first(self) == first(other)
+            && self.tasks() == other.tasks()
+            && (self.prior, &self.r_0) == (other.prior, &other.r_0)
+            && (self.resolution, self.is_sketch) == (other.resolution, other.is_sketch)
+    }
+
+    /// Solves the tasks before `end` that are not solved, as far as they have solutions.
+    fn solve_until(&self, end: usize, solved: Solved) -> Solved {
+        let Solved { mut tasks, mut links } = solved;
+        while tasks.len() < end && links.len() == tasks.len() {
+            tasks.push(self.solve_task(tasks.len(), &mut links));
         }
-        ChainResult { tasks }
+        Solved { tasks, links }
     }
 
     /// The saddle point of task `t` (from 0) after what it inherits; none if there is no such task.

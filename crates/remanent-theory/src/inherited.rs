@@ -12,7 +12,7 @@ pub(crate) type JointMasses = Vec<[Vec<f64>; 2]>;
 
 /// The law of θ̃ = artanh m̃, where m̃ W is the magnetisation that the previous task left and W the
 /// teacher of the task that comes next.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct InheritedLaw {
     panels: Panels,
     /// Masses at the nodes of the panels.

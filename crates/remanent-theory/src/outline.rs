@@ -64,9 +64,10 @@ pub fn outline(single: &SingleTask, low: f64, high: f64) -> Result<Branches, Dom
     Ok(Branches { rows, folds, corner, ..Branches::default() })
 }
 
-/// Sketches a chain: the solutions from which it continues, without the others.
-pub fn outline_of_chain(chain: Chain) -> ChainResult {
-    chain.sketched(Resolution::unchecked(FACTOR)).solve()
+/// Sketches chains: the solutions from which they continue, without the others.
+pub fn outline_of_chains(chains: Vec<Chain>) -> Vec<ChainResult> {
+    let sketched = |chain: Chain| chain.sketched(Resolution::unchecked(FACTOR));
+    Chain::solve_all(&chains.into_iter().map(sketched).collect::<Vec<_>>())
 }
 
 /// Places between two points of the trace: the branch, the points, and how far from the first.
@@ -118,13 +119,17 @@ mod tests {
 
     #[test]
     fn a_sketch_lies_on_the_curve() {
-        for beta in [5.0, 20.0, 45.0] {
+        for beta in [5.0, 20.0, 45.0, 100.0] {
             let task = SingleTask::new(beta).unwrap();
             let sketch = outline(&task, 0.05, 3.0).unwrap();
             assert!(sketch.rows.len() > 30, "{}", sketch.rows.len());
             let folds = task.curve(3.0).unwrap().folds();
             assert_eq!(sketch.folds.len(), folds.len());
-            for row in sketch.rows.iter().step_by(5) {
+            // Some, and all near the corner, where two branches meet.
+            let rows = sketch.rows.iter().enumerate();
+            for (_, row) in
+                rows.filter(|(i, row)| i % 5 == 0 || (row.alpha / 2.36 - 1.0).abs() < 0.01)
+            {
                 // At a fold α is not a parameter of the curve.
                 if sketch.folds.iter().any(|fold| (fold.alpha / row.alpha - 1.0).abs() < 0.01) {
                     continue;
@@ -160,7 +165,7 @@ mod tests {
             };
             let chain = parameters.check().unwrap();
             let exact = chain.solve();
-            let sketch = outline_of_chain(chain);
+            let sketch = outline_of_chains(vec![chain]).remove(0);
             assert_eq!(sketch.tasks.len(), exact.tasks.len());
             for (rough, exact) in sketch.tasks.iter().zip(&exact.tasks) {
                 assert_eq!(rough.solution.branch, exact.solution.branch);
@@ -169,6 +174,26 @@ mod tests {
                     assert!((a - b).abs() < 1e-3, "beta {beta}, gamma {gamma}: {a} and {b}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn sketches_of_a_scan_are_those_of_its_chains() {
+        let chain = |alpha: f64, gamma: f64| {
+            let (alpha, beta, r_0) = (vec![alpha, 0.7, 2.0], vec![20.0], vec![0.5]);
+            let gamma = vec![gamma, 1.0];
+            let parameters = ChainParameters { alpha, beta, gamma, r_0, ..Default::default() };
+            parameters.check().unwrap()
+        };
+        for alpha in [[2.0, 2.0, 2.0], [2.0, 2.0, 1.0]] {
+            let chains: Vec<Chain> =
+                alpha.iter().zip([0.0, 0.3, 5.0]).map(|(a, gamma)| chain(*a, gamma)).collect();
+            let alone = chains.iter().map(|chain| outline_of_chains(vec![chain.clone()]).remove(0));
+            let alone: Vec<String> = alone.map(|result| format!("{result:?}")).collect();
+            let together = outline_of_chains(chains);
+            // As text: fields that are not known are NaN.
+            let together: Vec<String> = together.iter().map(|r| format!("{r:?}")).collect();
+            assert_eq!(together, alone);
         }
     }
 }

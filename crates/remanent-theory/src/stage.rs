@@ -30,7 +30,7 @@ const RARE: f64 = 1e-17;
 const TOLERATED: f64 = 1e-6;
 
 /// A solution at one resolution.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Stage {
     /// The root.
     pub root: Root<3>,

@@ -1,8 +1,7 @@
 //! Rough answers in a fraction of the time, for a picture that follows a slider. They have the form of the answers of
 //! the command line; solutions say that they are `inaccurate`.
 
-use rayon::prelude::*;
-use remanent_theory::outline::{outline, outline_of_chain};
+use remanent_theory::outline::{outline, outline_of_chains};
 use remanent_theory::scan::{ScanPoint, cases};
 use remanent_theory::single::SingleTask;
 use serde_json::{Value, json};
@@ -24,9 +23,13 @@ impl Query {
                 Some(json!(outline(&task, *low, *high)?))
             }
             Ask::Chain { parameters, axes } => {
-                let cases = cases(parameters, axes)?.into_par_iter();
-                let points: Vec<ScanPoint> = cases
-                    .map(|(at, chain)| ScanPoint { at, chain: outline_of_chain(chain) })
+                let (places, chains): (Vec<_>, Vec<_>) =
+                    cases(parameters, axes)?.into_iter().unzip();
+                let chains = outline_of_chains(chains).into_iter();
+                let points: Vec<ScanPoint> = places
+                    .into_iter()
+                    .zip(chains)
+                    .map(|(at, chain)| ScanPoint { at, chain })
                     .collect();
                 Some(chain_json(&points, !axes.is_empty()))
             }

@@ -1,4 +1,7 @@
 //! Configurations with a name.
+//!
+//! A learner's defaults are part of the learner. The presets of other authors' learners state only what differs from
+//! them.
 
 use toml::Table;
 
@@ -82,15 +85,8 @@ pub const PRESETS: [Preset; 12] = [
             learner = "bayesbinn"
             hidden = [100, 100]
             epochs = 100
-            batch = 100
-            lr = 0.001
             lr_schedule = "cosine"
-            normalisation = "batch-plain"
             standardise = [0.1307, 0.3081]
-            spread = 10.0
-            samples = 1
-            temperature = 0.01
-            prior_strength = 1.0
             predictor = ["sampled", "hard"]
             draws = 100
         "#,
@@ -102,18 +98,7 @@ pub const PRESETS: [Preset; 12] = [
             learner = "bimu"
             hidden = [100]
             epochs = 1
-            batch = 1
-            lr = 4.9
-            activation = "gate"
-            normalisation = "layer-all"
             standardise = [0.1307, 0.3081]
-            spread = 0.02
-            window = 700
-            samples = 5
-            temperature = 1.0
-            likelihood = 161.3
-            kl = 3.76
-            max_rate = 0.0023
             predictor = ["sampled", "hard"]
             draws = 5
         "#,
@@ -125,11 +110,7 @@ pub const PRESETS: [Preset; 12] = [
             learner = "si"
             hidden = [2000, 2000]
             epochs = 20
-            batch = 256
-            lr = 0.001
-            adam = [0.9, 0.999, 1e-8]
             gamma = 0.1
-            damping = 0.1
             predictor = "hard"
         "#,
     },
@@ -140,15 +121,12 @@ pub const PRESETS: [Preset; 12] = [
             learner = "mesu"
             hidden = [50]
             epochs = 1
-            batch = 1
             lr = 1.0
             lr_sigma = 1.0
-            spread = 2.31
             sigma = 2.0
             prior_sigma = 1.0
             clip = 0.0
             window = 300000
-            samples = 10
             predictor = ["sampled", "hard"]
             draws = 10
         "#,
