@@ -100,12 +100,12 @@ fn moments_of<T: Copy + Into<f64>>(x: &[T], columns: usize) -> [Vec<f64>; 2] {
     [mean, spread]
 }
 
+/// One number for each feature.
+type Numbers<'py> = Bound<'py, PyArray1<f64>>;
+
 /// Mean and standard deviation of the features.
 #[pyfunction]
-pub fn moments<'py>(
-    py: Python<'py>,
-    x: Features<'py>,
-) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+pub fn moments<'py>(py: Python<'py>, x: Features<'py>) -> PyResult<(Numbers<'py>, Numbers<'py>)> {
     let columns = x.shape()[1];
     let [mean, spread] = match &x {
         Features::Single(x) => moments_of(x.as_slice().map_err(order)?, columns),
