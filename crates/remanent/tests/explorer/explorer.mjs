@@ -137,7 +137,7 @@ await test('runs are filtered and compared', async () => {
 await test('a run is watched while it grows', async () => {
   const page = await open('#runs?filter=growing');
   await page.waitForSelector('text=No run fits the filter');
-  const run = spawn(program, ['simulate', '--alpha', '1', '--n', '200', '--epochs', '400000', '--seeds', '2', '--checkpoint-every', '1',
+  const run = spawn(program, ['simulate', '--alpha', '1', '--n', '200', '--epochs', '40000000', '--seeds', '2', '--checkpoint-every', '1',
     '--out', join(runs, 'growing')], { stdio: 'ignore' });
   try {
     await page.getByLabel('Show growing').check();
