@@ -132,10 +132,10 @@ fn more_seeds_compute_only_the_new_ones_and_threads_change_nothing() {
 fn a_killed_run_continues_bit_for_bit() {
     let directory = TempDir::new().unwrap();
     for (name, arguments) in [
-        ("sgd", "--n 700 --alpha 2,2 --r0 0.3 --epochs 700,700 --seeds 3"),
-        ("gd", "--n 500 --alpha 2,1 --learner gd --optimizer adam --epochs 2000,500 --seeds 3"),
-        ("slow", "--n 500 --alpha 2 --learner slow-sgd --epochs 800 --seeds 3"),
-        ("boltzmann", "--n 300 --alpha 0.5,1 --learner boltzmann --beta 5 --sweeps 800 --seeds 3"),
+        ("sgd", "--n 700 --alpha 2,2 --r0 0.3 --epochs 3000,3000 --seeds 3"),
+        ("gd", "--n 500 --alpha 2,1 --learner gd --optimizer adam --epochs 20000,5000 --seeds 3"),
+        ("slow", "--n 500 --alpha 2 --learner slow-sgd --epochs 4000 --seeds 3"),
+        ("boltzmann", "--n 300 --alpha 0.5,1 --learner boltzmann --beta 5 --sweeps 3000 --seeds 3"),
     ] {
         let run = |out: &str| format!("simulate {arguments} --threads 2 --out {name}-{out}");
         remanent(&directory, &run("whole")).assert().success();
