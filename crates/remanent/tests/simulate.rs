@@ -155,7 +155,7 @@ fn a_killed_run_continues_bit_for_bit() {
 #[test]
 fn an_interrupt_saves_and_says_so() {
     let directory = TempDir::new().unwrap();
-    let arguments = "simulate --n 800 --alpha 2 --epochs 3000 --out run --quiet";
+    let arguments = "simulate --n 800 --alpha 2 --epochs 20000 --out run --quiet";
     let (code, told) = interrupt_after(&directory, arguments, Duration::from_millis(300));
     assert_eq!(code, Some(130));
     assert!(told.contains("repeat the command to continue"));

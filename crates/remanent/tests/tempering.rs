@@ -50,7 +50,7 @@ fn threads_and_kills_change_nothing() {
     let directory = TempDir::new().unwrap();
     let run = |out: &str, threads: usize| {
         format!(
-            "simulate tempering --n 61 --alpha 0.5 --beta 6 --warmup 200 --sweeps 600 --seeds 3 \
+            "simulate tempering --n 61 --alpha 0.5 --beta 6 --warmup 400 --sweeps 1800 --seeds 3 \
              --out {out} --threads {threads}"
         )
     };

@@ -96,7 +96,7 @@ fn a_killed_training_continues_bit_for_bit() {
     ] {
         let run = |out: &str, threads: usize| {
             format!(
-                "train --stream permuted:digits:3 --hidden 150,150 --epochs 8 --seeds 2 --draws 2 \
+                "train --stream permuted:digits:3 --hidden 150,150 --epochs 24 --seeds 2 --draws 2 \
                  {arguments} --threads {threads} --out {name}-{out}"
             )
         };
@@ -120,7 +120,7 @@ fn a_killed_training_continues_bit_for_bit() {
 #[test]
 fn an_interrupt_saves_and_a_damaged_checkpoint_is_told() {
     let directory = TempDir::new().unwrap();
-    let run = "train --stream permuted:digits:2 --hidden 200,200 --epochs 40 --out run --quiet";
+    let run = "train --stream permuted:digits:2 --hidden 200,200 --epochs 150 --out run --quiet";
     let (code, told) = interrupt_after(&directory, run, Duration::from_millis(400));
     assert_eq!(code, Some(130), "{told}");
     assert!(told.contains("repeat the command to continue"), "{told}");
