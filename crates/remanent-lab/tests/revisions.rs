@@ -38,13 +38,14 @@ const HEAD: &str =
 /// Estimates of errors: noise to the last digit, and no result.
 const NOISE: [&str; 2] = ["residual", "quadrature_error"];
 
-const TRAININGS: [(&str, &str); 31] = [
+const TRAININGS: [(&str, &str); 32] = [
     ("vcl", ""),
     ("vcl-none", "anchor = 'none'"),
     ("vcl-task", "anchor = 'task'\ngamma = 0.1"),
     ("vcl-both", "anchor = 'both'\ngamma_step = 0.5\ngamma_task = 0.2\nlearned_scale = true"),
     ("vcl-layer", "normalisation = 'layer'\nactivation = 'sign'\noptimizer = 'sgd'"),
     ("vcl-remanent", "preset = 'remanent'"),
+    ("vcl-wide", "preset = 'remanent'\nhidden = [64, 65]"),
     (
         "vcl-fading",
         "anchor = 'task'\nlambda = 0.9\nrho = 0.8\nfirst_prior = 'uniform'\nlr_schedule = 'cosine'\nreset_fields = true",

@@ -74,6 +74,11 @@ pub struct Architecture {
 }
 
 impl Architecture {
+    /// Widths of the hidden layers.
+    pub fn hidden(&self) -> &[usize] {
+        self.widths.get(1..self.widths.len().max(2) - 1).unwrap_or_default()
+    }
+
     /// The largest width: a layer of 2^16 × 2^16 weights needs 16 GiB for each number per weight.
     pub const WIDEST: usize = 1 << 16;
 

@@ -9,6 +9,7 @@ use remanent_data::dataset::View;
 use remanent_math::philox::Stream;
 use serde::{Deserialize, Serialize};
 
+use crate::binary::ensemble::FEWEST_OUTPUTS;
 use crate::network::{Network, Weights};
 use crate::pass::{Pass, normal_noise};
 use crate::purposes;
@@ -81,7 +82,7 @@ pub fn predict(
         (Predictor::Stochastic, _) => add_all(network, views, 1, &stream, &mut out),
         (Predictor::MeanField, _) => add_all(network, views, draws, &stream, &mut out),
         // Binary networks, from integers: as the general case below, to rounding.
-        (Predictor::Sampled, Weights::Field) => {
+        (Predictor::Sampled, Weights::Field) if sums_integers(network.architecture.hidden()) => {
             sampled::add_all(network, views, draws, &stream, &mut out);
             average(draws, &mut out);
         }
@@ -94,6 +95,12 @@ pub fn predict(
         }
     }
     out
+}
+
+/// Whether the predictor `sampled` sums integers for hidden layers of these widths. Narrow networks gain
+/// nothing by it and multiply real numbers.
+pub fn sums_integers(hidden: &[usize]) -> bool {
+    hidden.iter().any(|&width| width >= FEWEST_OUTPUTS)
 }
 
 /// From the sum over networks to the mean.

@@ -6,7 +6,7 @@ use remanent_network::fading::Fading;
 use remanent_network::learner::{Anchor, Fisher, Form, Learner, Optimizer, Parameters};
 use remanent_network::network::Weights;
 use remanent_network::parameters::{OutOfRange, ParameterError, within};
-use remanent_network::predictor::Predictor;
+use remanent_network::predictor::{Predictor, sums_integers};
 use remanent_network::rivals::Rival;
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -22,6 +22,8 @@ use crate::values::ValueError;
 /// Raised whenever the same parameters give other numbers than before, so that records of
 /// an earlier program are not taken for those of this one.
 const REVISION: u32 = 1;
+/// That of trainings that measure sampled networks by sums of integers.
+const INTEGER_REVISION: u32 = 2;
 
 /// Why a configuration is no training.
 #[derive(Debug, Error)]
@@ -151,10 +153,17 @@ impl Training {
         Ok(StreamSpec::read(&self.stream)?)
     }
 
+    fn revision(&self) -> u32 {
+        let samples = self.predictors.contains(&Predictor::Sampled)
+            && self.parameters.weights() == Weights::Field;
+        let integers = samples && sums_integers(&self.parameters.hidden);
+        if integers { INTEGER_REVISION } else { REVISION }
+    }
+
     /// Everything the results depend on, defaults included.
     pub fn key(&self) -> Value {
         let mut value = json!({
-            "revision": REVISION,
+            "revision": self.revision(),
             "stream": self.stream,
             "train_images": self.train_images,
             "validation": self.validation,

@@ -22,7 +22,7 @@ use crate::network::{Network, Weights};
 /// Images in a tile.
 pub(crate) const IMAGES: usize = TILE;
 /// A layer with fewer outputs adds real numbers.
-const FEWEST_OUTPUTS: usize = 64;
+pub(crate) const FEWEST_OUTPUTS: usize = 64;
 
 /// A layer with at most so many outputs multiplies.
 const FEW_OUTPUTS: usize = 16;
