@@ -318,8 +318,7 @@ impl<'a> Run<'a> {
         context: &mut Context<'_>,
     ) -> Result<PhaseEnd, Stopped> {
         let training = self.trial.training;
-        let sparse = training.evaluate.is_sparse();
-        let predictors = if sparse { &training.predictors[..] } else { &Predictor::ALL };
+        let predictors = training.predictors_after_task();
         let mut end = PhaseEnd::default();
         if tasks.is_empty() {
             return Ok(end);

@@ -153,10 +153,17 @@ impl Training {
         Ok(StreamSpec::read(&self.stream)?)
     }
 
+    /// Predictors that are asked after every task.
+    pub(crate) fn predictors_after_task(&self) -> &[Predictor] {
+        if self.evaluate.is_sparse() { &self.predictors } else { &Predictor::ALL }
+    }
+
     fn revision(&self) -> u32 {
-        let samples = self.predictors.contains(&Predictor::Sampled)
-            && self.parameters.weights() == Weights::Field;
-        let integers = samples && sums_integers(&self.parameters.hidden);
+        let fields = self.parameters.weights() == Weights::Field;
+        let samples = [&self.predictors[..], self.predictors_after_task()]
+            .iter()
+            .any(|asked| asked.contains(&Predictor::Sampled));
+        let integers = fields && samples && sums_integers(&self.parameters.hidden);
         if integers { INTEGER_REVISION } else { REVISION }
     }
 
