@@ -318,7 +318,7 @@ impl<'a> Run<'a> {
         context: &mut Context<'_>,
     ) -> Result<PhaseEnd, Stopped> {
         let training = self.trial.training;
-        let predictors = training.predictors_after_task();
+        let sparse = training.evaluate.is_sparse();
         let mut end = PhaseEnd::default();
         if tasks.is_empty() {
             return Ok(end);
@@ -327,7 +327,7 @@ impl<'a> Run<'a> {
         let test = self.test_views(&opened)?;
         let mut views = test.clone();
         views.extend(self.trial.material.ood());
-        for &predictor in predictors {
+        for &predictor in training.predictors_after_task() {
             self.pause(context)?;
             let answers = self.answers(predictor, &views, epoch);
             let scores = answers.iter().zip(&test);
