@@ -123,6 +123,7 @@ def train(
     lr_schedule: Literal["constant", "cosine", "linear"] | None = None,
     optimizer: Literal["adam", "sgd"] | None = None,
     adam: ArrayLike | None = None,
+    precision: Literal["f32", "bf16"] | None = None,
     hidden: int | Sequence[int] | None = None,
     activation: Literal["relu", "sign", "gate"] | None = None,
     normalisation: Literal["none", "layer", "batch", "layer-all", "batch-plain"] | None = None,
