@@ -91,7 +91,7 @@ def _broadcast(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
 
 
 class Solutions(Table):
@@ -212,7 +212,7 @@ def _chain(own: list[Option], given: dict[str, Any]) -> Chain:
                 question[key] = _plain(array[()])
                 continue
             tail = array.shape[-1:] if key in per_task else ()
-            question[key] = np.broadcast_to(array, shape + tail)[index].tolist()
+            question[key] = _plain(np.broadcast_to(array, shape + tail)[index])
         if scan is not None:
             question["scan"] = [[key, np.asarray(values).tolist()] for key, values in _scans(scan)]
         questions.append(question)

@@ -114,6 +114,11 @@ def test_no_argument_panics(name, arguments):
             assert "internal error" not in str(error)
 
 
+def test_a_list_of_nothing_is_refused():
+    with pytest.raises((ValueError, TypeError)):
+        rm.theory.chain(alpha=[1, 1], rsb=[None])
+
+
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.dictionaries(st.sampled_from(["alpha", "n", "epochs", "lr", "learner", "batch", "seeds", "gamma", "scan", "config"]), anything, max_size=4))
 def test_no_argument_of_a_simulation_panics(arguments):
