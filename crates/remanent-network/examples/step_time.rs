@@ -99,7 +99,7 @@ fn train(
         let which = number as usize % BATCHES;
         let images = &images[which * batch * widths[0]..][..batch * widths[0]];
         let labels = &labels[which * batch..][..batch];
-        loss = trainer.step(images, labels, &moment, &mut noise).expect("finite") / batch as f64;
+        loss = trainer.advance(images, labels, &moment, &mut noise).expect("finite") / batch as f64;
     };
     (0..3).for_each(&mut step);
     let (started, from) = (Instant::now(), clock.now());

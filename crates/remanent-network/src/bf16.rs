@@ -9,6 +9,7 @@
 //! The instructions add the products of two neighbours in the summed dimension k at a time. Operands
 //! are therefore packed as pairs, in [`Tile`]s of 16 × 16 pairs: [rows of the left operand][pairs of k], and
 //! [pairs of k][columns of the right one]. One is the transpose of the other. Edges are filled with zeros.
+//! Products are tiles as well, [`Sums`], and a [`Sink`] takes them where they belong.
 //!
 //! # Paths
 //!
@@ -21,14 +22,23 @@
 mod amx;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+pub mod moments;
 mod plain;
+mod sink;
 
 use std::sync::OnceLock;
+
+pub use sink::{Rowwise, Sink, Tiled, Transposed};
 
 /// 16 × 16 pairs. The lower half of a word is the number with the smaller k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Tile([[u32; SIDE]; SIDE]);
+
+/// 16 × 16 sums.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C, align(64))]
+pub struct Sums(pub [[f32; SIDE]; SIDE]);
 
 /// Rows of a left tile, columns of a right tile, and pairs of k in both.
 pub const SIDE: usize = 16;
@@ -91,11 +101,28 @@ pub struct Operand {
     tiles: Vec<Tile>,
 }
 
-/// A part of an [`Operand`].
+/// A packed operand, or a part of one.
 #[derive(Clone, Copy, Debug)]
 pub struct Panels<'a> {
+    /// Panels of 16 rows or columns.
+    count: usize,
+    /// Tiles of a panel.
     blocks: usize,
+    /// Distances in `tiles` between panels and between the tiles of a panel.
+    strides: [usize; 2],
     tiles: &'a [Tile],
+}
+
+impl<'a> Panels<'a> {
+    /// Panels one after another.
+    fn contiguous(blocks: usize, tiles: &'a [Tile]) -> Self {
+        Self { count: tiles.len() / blocks, blocks, strides: [blocks, 1], tiles }
+    }
+
+    #[inline(always)]
+    fn tile(&self, panel: usize, block: usize) -> &'a Tile {
+        &self.tiles[panel * self.strides[0] + block * self.strides[1]]
+    }
 }
 
 /// A matrix in memory: `count` × `width` numbers, row after row.
@@ -148,12 +175,12 @@ impl Operand {
 
     /// Makes a left operand of a right one, or a right one of a left one: the transposed matrix.
     pub fn transpose(&mut self) {
-        plain::transpose(&mut self.tiles);
+        self.tiles.iter_mut().for_each(|tile| transpose_words(&mut tile.0));
     }
 
     /// All panels.
     pub fn all(&self) -> Panels<'_> {
-        Panels { blocks: self.blocks, tiles: &self.tiles }
+        Panels::contiguous(self.blocks, &self.tiles)
     }
 
     /// The panels of these rows or columns.
@@ -164,7 +191,7 @@ impl Operand {
     pub fn panels(&self, range: std::ops::Range<usize>) -> Panels<'_> {
         assert!(range.start.is_multiple_of(SIDE), "a part begins with a panel");
         let (from, to) = (range.start / SIDE, range.end.div_ceil(SIDE));
-        Panels { blocks: self.blocks, tiles: &self.tiles[from * self.blocks..to * self.blocks] }
+        Panels::contiguous(self.blocks, &self.tiles[from * self.blocks..to * self.blocks])
     }
 
     fn resize(&mut self, width: usize, depth: usize) {
@@ -188,53 +215,28 @@ impl<'a> Rows<'a> {
 }
 
 #[cfg(target_arch = "x86_64")]
-use avx512::{pack_across as pack_across_wide, pack_along as pack_along_wide};
+use avx512::{
+    pack_across as pack_across_wide, pack_along as pack_along_wide, transpose as transpose_words,
+};
 #[cfg(not(target_arch = "x86_64"))]
-use plain::{pack_across as pack_across_wide, pack_along as pack_along_wide};
+use plain::{
+    pack_across as pack_across_wide, pack_along as pack_along_wide, transpose as transpose_words,
+};
 
-/// Where a product is written.
-#[derive(Debug)]
-pub struct Output<'a> {
-    /// From the first number on.
-    pub values: &'a mut [f32],
-    /// Distance between rows.
-    pub stride: usize,
-    /// Number of rows.
-    pub rows: usize,
-    /// Numbers of a row.
-    pub columns: usize,
-}
-
-impl Output<'_> {
-    /// Writes the part of a row of 16 sums that exists.
-    #[inline(always)]
-    fn write(&mut self, row: usize, column: usize, scale: f32, sums: &[f32; SIDE]) {
-        let width = SIDE.min(self.columns - column);
-        let out = &mut self.values[row * self.stride + column..][..width];
-        if let Some(out) = out.first_chunk_mut::<SIDE>() {
-            *out = sums.map(|sum| scale * sum);
-        } else {
-            out.iter_mut().zip(sums).for_each(|(out, sum)| *out = scale * sum);
-        }
-    }
-}
-
-/// `out` = `scale` · a · b.
+/// Gives the tiles of a · b to a sink.
 ///
 /// # Panics
 ///
-/// If the shapes do not fit.
-pub fn multiply(path: Path, scale: f32, a: Panels<'_>, b: Panels<'_>, mut out: Output<'_>) {
+/// If the inner dimensions differ, or the sink has no place for a tile.
+pub fn multiply(path: Path, a: Panels<'_>, b: Panels<'_>, sink: &mut impl Sink) {
     assert_eq!(a.blocks, b.blocks, "the inner dimensions of a product");
-    assert_eq!(a.tiles.len(), out.rows.div_ceil(SIDE) * a.blocks, "the rows of a product");
-    assert_eq!(b.tiles.len(), out.columns.div_ceil(SIDE) * b.blocks, "the columns of a product");
     match path {
-        Path::Amx => amx::multiply(scale, a, b, &mut out),
+        Path::Amx => amx::multiply(a, b, sink),
         #[cfg(target_arch = "x86_64")]
-        Path::Avx512 => avx512::multiply(scale, a, b, &mut out),
+        Path::Avx512 => avx512::multiply(a, b, sink),
         #[cfg(not(target_arch = "x86_64"))]
-        Path::Avx512 => plain::multiply(scale, a, b, &mut out),
-        Path::Plain => plain::multiply(scale, a, b, &mut out),
+        Path::Avx512 => plain::multiply(a, b, sink),
+        Path::Plain => plain::multiply(a, b, sink),
     }
 }
 

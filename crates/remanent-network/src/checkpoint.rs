@@ -94,6 +94,7 @@ impl Trainer {
         let gains_and_shifts: usize = norms.iter().map(|norm| 2 * norm.gain.len()).sum();
         let learned = usize::from(self.parameters().learned_scale);
         self.extras = Memory::take(&mut tensors, "extra", gains_and_shifts + learned)?;
+        self.pass.drop_moments();
         self.network = network;
         self.steps = steps;
         Ok(())

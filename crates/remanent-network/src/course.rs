@@ -216,7 +216,8 @@ impl<'a> Course<'a> {
         &self.trainer
     }
 
-    /// The network.
+    /// The network. During an epoch, mean and variance of its weights may be those of an earlier step; θ is
+    /// not.
     pub fn network(&self) -> &Network {
         &self.trainer.network
     }
@@ -308,7 +309,7 @@ impl<'a> Course<'a> {
         let moment = self.moment(epoch);
         let stream = Stream::new(self.seed, purposes::NOISE, self.trial, self.trainer.steps as u32);
         let mut noise = self.parameters.noise(stream);
-        let loss = self.trainer.step(&self.images, &self.labels, &moment, &mut noise)?;
+        let loss = self.trainer.advance(&self.images, &self.labels, &moment, &mut noise)?;
         self.epoch_loss.0 += loss;
         self.epoch_loss.1 += chosen.len() as u64;
 
@@ -316,6 +317,7 @@ impl<'a> Course<'a> {
         if self.position.batch < self.parameters.batches(examples) {
             return Ok(Event::Step);
         }
+        self.trainer.settle();
         self.position.batch = 0;
         self.position.epoch += 1;
         let done = self.position.epoch == self.phases[self.position.phase].epochs;

@@ -13,11 +13,12 @@
 use remanent_math::philox::Stream;
 
 use crate::architecture::{Activation, Normalisation};
+use crate::bf16::moments::Which;
 use crate::kernels;
 use crate::network::{Layer, Network, Weights};
 use crate::normalisation::{BatchNorm, layer_backward, layer_forward};
 use crate::product::{Matrix, Precision, multiply};
-use crate::reduced::{Reduced, Shape};
+use crate::reduced::{Product, Reduced, Shape};
 use crate::single;
 use crate::softmax::Softmax;
 
@@ -116,6 +117,26 @@ impl Pass {
         self.traces.resize_with(network.layers.len(), Trace::default);
     }
 
+    /// Uses packed moments of the weights from now on, if precision and processor allow it.
+    pub(crate) fn hold_moments(&mut self, network: &Network) {
+        if let Some(reduced) = &mut self.reduced {
+            reduced.hold_moments(network);
+        }
+    }
+
+    /// Uses the moments of the network again; whether packed ones were used.
+    pub(crate) fn drop_moments(&mut self) -> bool {
+        let holder = self.holder_of_moments();
+        let held = holder.is_some();
+        holder.into_iter().for_each(Reduced::drop_moments);
+        held
+    }
+
+    /// What holds the packed moments, if there are any.
+    pub(crate) fn holder_of_moments(&mut self) -> Option<&mut Reduced> {
+        self.reduced.as_mut().filter(|reduced| reduced.holds_moments())
+    }
+
     /// Number of images.
     pub fn batch(&self) -> usize {
         self.batch
@@ -175,10 +196,7 @@ impl Pass {
         let layer = &network.layers[l];
         let batch = self.batch;
         let (before, rest) = self.traces.split_at_mut(l);
-        let (h, squares) = match before.last() {
-            None => (&self.images, &self.image_squares),
-            Some(trace) => (&trace.h, &trace.squares),
-        };
+        let (h, squares) = inputs(&self.images, &self.image_squares, before);
         let trace = &mut rest[0];
         let (root, share) = network.weights.factors(layer.inputs);
         trace.h.resize(layer.outputs * batch, 0.0);
@@ -192,10 +210,13 @@ impl Pass {
         }
         if let Some(reduced) = &mut self.reduced {
             let shape = Shape { inputs: layer.inputs, outputs: layer.outputs, batch };
-            reduced.forward(shape, root, &layer.mean, h, &mut trace.h);
+            let product = Product { l, which: Which::Mean, shape, scale: root, w: &layer.mean };
+            reduced.forward(product, h, &mut trace.h);
             if network.weights.spread() {
                 self.variance.resize(layer.outputs * batch, 0.0);
-                reduced.forward(shape, share, &layer.variance, squares, &mut self.variance);
+                let which = Which::Variance;
+                let product = Product { which, scale: share, w: &layer.variance, ..product };
+                reduced.forward(product, squares, &mut self.variance);
             }
             return;
         }
@@ -329,11 +350,8 @@ impl Pass {
         let (batch, layer) = (self.batch, &network.layers[l]);
         let Some(reduced) = self.reduced.as_mut().filter(|_| batch > 1) else { return };
         let shape = Shape { inputs: layer.inputs, outputs: layer.outputs, batch };
-        let (h, squares) = match l {
-            0 => (&self.images, &self.image_squares),
-            _ => (&self.traces[l - 1].h, &self.traces[l - 1].squares),
-        };
         let (k, k_ratio) = (&self.traces[l].k, &self.traces[l].k_ratio);
+        let (h, squares) = inputs(&self.images, &self.image_squares, &self.traces[..l]);
         if network.weights.spread() {
             reduced.prepare(shape, [h, squares], [k, k_ratio]);
         } else {
@@ -350,10 +368,13 @@ impl Pass {
         below.k.resize(layer.inputs * self.batch, 0.0);
         if let Some(reduced) = self.reduced.as_mut().filter(|_| self.batch > 1) {
             let shape = Shape { inputs: layer.inputs, outputs: layer.outputs, batch: self.batch };
-            reduced.backward(shape, root, &layer.mean, &trace.k, &mut below.k);
+            let product = Product { l, which: Which::Mean, shape, scale: root, w: &layer.mean };
+            reduced.backward(product, &trace.k, &mut below.k);
             if network.weights.spread() {
                 self.variance.resize(layer.inputs * self.batch, 0.0);
-                reduced.backward(shape, share, &layer.variance, &trace.k_ratio, &mut self.variance);
+                let which = Which::Variance;
+                let product = Product { which, scale: share, w: &layer.variance, ..product };
+                reduced.backward(product, &trace.k_ratio, &mut self.variance);
                 kernels::join(&self.variance, &below.h, &mut below.k);
             }
             return;
@@ -380,10 +401,7 @@ impl Pass {
         tile: GradientTile<'_>,
     ) {
         let layer = &network.layers[l];
-        let (h, squares) = match l {
-            0 => (&self.images, &self.image_squares),
-            _ => (&self.traces[l - 1].h, &self.traces[l - 1].squares),
-        };
+        let (h, squares) = inputs(&self.images, &self.image_squares, &self.traces[..l]);
         let trace = &self.traces[l];
         let (root, share) = network.weights.factors(layer.inputs);
         if let Some(reduced) = self.reduced.as_ref().filter(|_| self.batch > 1) {
@@ -435,9 +453,18 @@ impl Pass {
 
     /// h upstream of layer l, K and K ε/v downstream; call after [`backward`](Self::backward).
     pub(crate) fn factors(&self, l: usize) -> (&[f32], &[f32], &[f32]) {
-        let h = if l == 0 { &self.images } else { &self.traces[l - 1].h };
+        let (h, _) = inputs(&self.images, &self.image_squares, &self.traces[..l]);
         (h, &self.traces[l].k, &self.traces[l].k_ratio)
     }
+}
+
+/// The inputs of a layer and their squares: those of the layer before, or the images.
+fn inputs<'a>(
+    images: &'a [f32],
+    squares: &'a [f32],
+    before: &'a [Trace],
+) -> (&'a [f32], &'a [f32]) {
+    before.last().map_or((images, squares), |trace| (&trace.h, &trace.squares))
 }
 
 /// Transposes a rows × columns matrix.

@@ -1,11 +1,17 @@
 //! The six products of a layer with inputs in bfloat16 ([`crate::bf16`]).
 //!
-//! Weights are packed a few columns or rows at a time, right before they are multiplied: they are read once
-//! as numbers and stay packed only in the cache. Activations and gradients are packed once for
+//! The moments of binary weights stay packed from step to step where the processor has the instructions
+//! ([`Moments`]). Other weights are packed a few columns or rows at a time, right before they are multiplied: they are read
+//! once as numbers and stay packed only in the cache. Activations and gradients are packed once for
 //! each product, or once for all tiles of a gradient.
 
-use crate::bf16::{Operand, Output, Path, Rows, multiply};
-use crate::pass::transpose;
+use crate::bf16::moments::{Gradients, Moments, Which};
+use crate::bf16::{
+    Operand, Panels, Path, Rows, Rowwise, SIDE, Sums, Tile, Tiled, Transposed, multiply,
+};
+use crate::fused::Constants;
+use crate::network::{Layer, Network};
+use crate::trainer::Memory;
 
 /// Weights packed at a time, so that they stay in the cache: at least those of 64 neurons, so that memory is
 /// read in long pieces.
@@ -22,7 +28,11 @@ pub struct Reduced {
     path: Path,
     activations: Operand,
     weights: Operand,
-    block: Vec<f32>,
+    /// The moments of every layer, if they are kept packed.
+    moments: Vec<Moments>,
+    left: Vec<Tile>,
+    by_mean: Vec<Sums>,
+    by_variance: Vec<Sums>,
     /// h and h², upstream neurons by samples.
     upstream: [Operand; 2],
     /// K and K ε/v, samples by downstream neurons.
@@ -40,6 +50,21 @@ pub struct Shape {
     pub batch: usize,
 }
 
+/// A product with moments of the weights.
+#[derive(Clone, Copy, Debug)]
+pub struct Product<'a> {
+    /// The layer.
+    pub l: usize,
+    /// Which moments.
+    pub which: Which,
+    /// Sizes.
+    pub shape: Shape,
+    /// Factor of the product.
+    pub scale: f32,
+    /// The moments in single precision, for layers whose moments are not kept packed.
+    pub w: &'a [f32],
+}
+
 impl Reduced {
     /// On the fastest path of this processor.
     pub fn new() -> Self {
@@ -47,43 +72,107 @@ impl Reduced {
             path: Path::best(),
             activations: Operand::default(),
             weights: Operand::default(),
-            block: Vec::new(),
+            moments: Vec::new(),
+            left: Vec::new(),
+            by_mean: Vec::new(),
+            by_variance: Vec::new(),
             upstream: Default::default(),
             downstream: Default::default(),
         }
     }
 
-    /// `out` = `scale` Σ_i w_ij h_i: downstream neurons × samples.
-    pub fn forward(&mut self, shape: Shape, scale: f32, w: &[f32], h: &[f32], out: &mut [f32]) {
+    /// Packs the moments of all layers, if the processor has the instructions to learn them packed. They are
+    /// then used instead of those of the network, until they are dropped.
+    pub fn hold_moments(&mut self, network: &Network) {
+        if self.moments.is_empty() && Moments::are_available(self.path) {
+            let pack = |layer: &Layer| Moments::pack(layer, network.beta);
+            self.moments = network.layers.iter().map(pack).collect();
+        }
+    }
+
+    /// Whether the moments are kept packed.
+    pub fn holds_moments(&self) -> bool {
+        !self.moments.is_empty()
+    }
+
+    /// The moments of the network count again.
+    pub fn drop_moments(&mut self) {
+        self.moments.clear();
+    }
+
+    /// `out` = `scale` Σ_i w_ij h_i: downstream neurons × samples, where w are these moments of layer l.
+    pub fn forward(&mut self, product: Product<'_>, h: &[f32], out: &mut [f32]) {
+        let Product { l, which, shape, scale, w } = product;
         let Shape { inputs, outputs, batch } = shape;
         // Samples are the rows of this product, so that the weights need no transposition.
         self.activations.pack_across(self.path, matrix(h, inputs, batch));
         self.activations.transpose();
+        if let Some(moments) = self.moments.get(l) {
+            let mut sink = Transposed::new(scale, batch, out);
+            multiply(self.path, self.activations.all(), moments.right(which), &mut sink);
+            return;
+        }
         let neurons = neurons_at_a_time(inputs);
         for first in (0..outputs).step_by(neurons) {
             let width = neurons.min(outputs - first);
             let columns = Rows { values: &w[first..], stride: outputs, count: inputs, width };
             self.weights.pack_across(self.path, columns);
-            self.block.resize(batch * width, 0.0);
-            let block =
-                Output { values: &mut self.block, stride: width, rows: batch, columns: width };
-            multiply(self.path, scale, self.activations.all(), self.weights.all(), block);
-            transpose(&self.block, batch, width, &mut out[first * batch..][..width * batch]);
+            let out = &mut out[first * batch..][..width * batch];
+            let mut sink = Transposed::new(scale, batch, out);
+            multiply(self.path, self.activations.all(), self.weights.all(), &mut sink);
         }
     }
 
     /// `out` = `scale` Σ_j w_ij k_j: upstream neurons × samples.
-    pub fn backward(&mut self, shape: Shape, scale: f32, w: &[f32], k: &[f32], out: &mut [f32]) {
+    pub fn backward(&mut self, product: Product<'_>, k: &[f32], out: &mut [f32]) {
+        let Product { l, which, shape, scale, w } = product;
         let Shape { inputs, outputs, batch } = shape;
         self.activations.pack_across(self.path, matrix(k, outputs, batch));
+        let (path, activations) = (self.path, self.activations.all());
+        let mut write = |weights: Panels<'_>, first: usize, count: usize| {
+            let mut sink = Rowwise::new(scale, batch, &mut out[first * batch..][..count * batch]);
+            multiply(path, weights, activations, &mut sink);
+        };
+        if let Some(moments) = self.moments.get(l) {
+            for block in 0..moments.blocks() {
+                let rows = moments.rows(block);
+                write(moments.left(which, block, &mut self.left), rows.start, rows.len());
+            }
+            return;
+        }
         let neurons = neurons_at_a_time(outputs);
         for first in (0..inputs).step_by(neurons) {
             let count = neurons.min(inputs - first);
             let rows = matrix(&w[first * outputs..][..count * outputs], count, outputs);
-            self.weights.pack_along(self.path, rows);
-            let values = &mut out[first * batch..][..count * batch];
-            let out = Output { values, stride: batch, rows: count, columns: batch };
-            multiply(self.path, scale, self.weights.all(), self.activations.all(), out);
+            self.weights.pack_along(path, rows);
+            write(self.weights.all(), first, count);
+        }
+    }
+
+    /// A step of Adam for layer l, whose moments are packed, from the factors prepared.
+    pub fn learn(
+        &mut self,
+        l: usize,
+        constants: &Constants,
+        factors: (f32, f32),
+        theta: &mut [f32],
+        memory: &mut Memory,
+    ) {
+        let moments = &mut self.moments[l];
+        let panels = moments.panels();
+        self.by_mean.resize(Moments::BLOCK / SIDE * panels, Sums::ZERO);
+        self.by_variance.resize(Moments::BLOCK / SIDE * panels, Sums::ZERO);
+        for block in 0..moments.blocks() {
+            let gradient = |which: usize, tiles: &mut [Sums]| {
+                let upstream = self.upstream[which].panels(moments.rows(block));
+                let mut sink = Tiled { tiles, columns: panels };
+                multiply(self.path, upstream, self.downstream[which].all(), &mut sink);
+            };
+            gradient(0, &mut self.by_mean);
+            gradient(1, &mut self.by_variance);
+            let (by_mean, by_variance) = (&self.by_mean[..], &self.by_variance[..]);
+            let gradients = Gradients { by_mean, by_variance, factors };
+            moments.learn(constants, block, gradients, theta, memory);
         }
     }
 
@@ -111,9 +200,9 @@ impl Reduced {
         out: &mut [f32],
     ) {
         let which = usize::from(second);
-        let out = Output { values: out, stride: outputs, rows: neurons.len(), columns: outputs };
         let upstream = self.upstream[which].panels(neurons);
-        multiply(self.path, scale, upstream, self.downstream[which].all(), out);
+        let mut sink = Rowwise::new(scale, outputs, out);
+        multiply(self.path, upstream, self.downstream[which].all(), &mut sink);
     }
 }
 
@@ -157,12 +246,13 @@ mod tests {
 
             let (mut found, mut expected) =
                 (vec![0.0; outputs * batch], vec![0.0; outputs * batch]);
-            reduced.forward(shape, 0.7, &w, &h, &mut found);
+            let product = Product { l: 0, which: Which::Mean, shape, scale: 0.7, w: &w };
+            reduced.forward(product, &h, &mut found);
             exact(&mut expected, 0.7, weights.transposed(), up);
             close(&found, &expected, inputs);
 
             let (mut found, mut expected) = (vec![0.0; inputs * batch], vec![0.0; inputs * batch]);
-            reduced.backward(shape, 0.7, &w, &k, &mut found);
+            reduced.backward(product, &k, &mut found);
             exact(&mut expected, 0.7, weights, down);
             close(&found, &expected, outputs);
 

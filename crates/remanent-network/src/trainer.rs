@@ -144,11 +144,13 @@ impl Trainer {
 
     /// Sets β of the network.
     pub fn set_beta(&mut self, beta: f32) {
+        self.pass.drop_moments();
         self.network.set_beta(beta);
     }
 
     /// Changes θ of the network; see [`Network::update_theta`].
     pub fn update_theta(&mut self, change: impl FnMut(usize, &mut [f32])) {
+        self.pass.drop_moments();
         self.network.update_theta(change);
     }
 
@@ -169,11 +171,46 @@ impl Trainer {
         moment: &Moment,
         noise: Noise<'_>,
     ) -> Result<f64, Diverged> {
+        let loss = self.advance(images, labels, moment, noise);
+        self.settle();
+        loss
+    }
+
+    /// Brings mean and variance of the weights of the network up to date after [`advance`](Self::advance).
+    pub fn settle(&mut self) {
+        if self.pass.drop_moments() {
+            self.network.set_beta(self.network.beta);
+        }
+    }
+
+    /// As [`step`](Self::step), for many steps after another. θ and the state of the learner are always up to date;
+    /// mean and variance of the weights of the network may be those of an earlier step until [`settle`](Self::settle)
+    /// is called.
+    ///
+    /// # Errors
+    ///
+    /// If the loss is not finite.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one label for each image, or a label is not a class of the network.
+    pub fn advance(
+        &mut self,
+        images: &[f32],
+        labels: &[u8],
+        moment: &Moment,
+        noise: Noise<'_>,
+    ) -> Result<f64, Diverged> {
         if self.network.weights == Weights::Field && self.network.beta != moment.beta {
-            self.network.set_beta(moment.beta);
+            self.set_beta(moment.beta);
         }
         if self.parameters.samples_weights() {
             return self.step_with_sampled_weights(images, labels, moment, noise);
+        }
+        if self.learns_packed(labels.len()) {
+            self.pass.hold_moments(&self.network);
+        } else {
+            self.settle();
         }
         self.pass.load(&self.network, images);
         self.pass.forward(&mut self.network, noise);
@@ -189,6 +226,17 @@ impl Trainer {
         }
         self.learn_extras(&adam);
         Ok(loss)
+    }
+
+    /// Whether the weights stay packed between steps with so many images, where the processor has the
+    /// instructions: products of reduced precision, and the rule of [`fused`].
+    fn learns_packed(&self, batch: usize) -> bool {
+        let Parameters { precision, window, .. } = self.parameters;
+        precision == Precision::Bf16
+            && batch > 1
+            && window.is_none()
+            && self.network.weights == Weights::Field
+            && self.memories.iter().all(|memory| is_fused(&self.parameters, memory))
     }
 
     /// The constants of Adam at this step.
@@ -216,6 +264,13 @@ impl Trainer {
             share: self.pass.batch() as f32
                 / self.parameters.window.unwrap_or(moment.examples) as f32,
         };
+        if let Some(reduced) = self.pass.holder_of_moments() {
+            let layer = &mut self.network.layers[l];
+            let factors = self.network.weights.factors(inputs);
+            let memory = &mut self.memories[l];
+            reduced.learn(l, &rule.constants(), factors, &mut layer.theta, memory);
+            return;
+        }
         let skips = single && rule.leaves_silent_inputs(&self.memories[l]);
         let height = match (single, skips) {
             (true, true) => 1,
@@ -303,6 +358,7 @@ impl Trainer {
     /// Ends a task: sets the anchor of the next ones. `task` and seed address the random numbers of
     /// the empirical Fisher information.
     pub fn end_task(&mut self, examples: &View<'_>, seed: u64, trial: u32, task: usize) {
+        self.settle();
         let Parameters { learner, fisher, .. } = self.parameters;
         if learner == Learner::Ewc && fisher != Fisher::Variance {
             let informations = self.information(examples, seed, trial, task);
@@ -327,6 +383,7 @@ impl Trainer {
             fading.apply(&mut memory.anchor);
         }
         if reset_fields {
+            self.pass.drop_moments();
             let memories = &self.memories;
             self.network.update_theta(|l, theta| {
                 theta.iter_mut().zip(&memories[l].anchor).for_each(|(t, a)| *t = a / beta);
@@ -403,6 +460,13 @@ impl Memory {
     }
 }
 
+/// Whether [`fused::learn`] makes the step of a field network.
+fn is_fused(parameters: &Parameters, memory: &Memory) -> bool {
+    parameters.optimizer == Optimizer::Adam
+        && parameters.learner != Learner::Ewc
+        && memory.fisher.is_empty()
+}
+
 /// The update of a piece of a layer.
 struct Rule<'a> {
     parameters: &'a Parameters,
@@ -431,7 +495,7 @@ impl Rule<'_> {
     ) {
         let Self { parameters, moment, .. } = self;
         let beta = moment.beta;
-        if self.is_fused(memory) {
+        if is_fused(parameters, memory) {
             self.field_at_once(layer, memory, at.clone(), g);
         } else {
             self.field_in_passes(layer, memory, at.clone(), g);
@@ -443,11 +507,13 @@ impl Rule<'_> {
         }
     }
 
-    /// Whether [`fused::learn`] makes this step.
-    fn is_fused(&self, memory: &Memory) -> bool {
-        self.parameters.optimizer == Optimizer::Adam
-            && self.parameters.learner != Learner::Ewc
-            && memory.fisher.is_empty()
+    fn constants(&self) -> fused::Constants {
+        fused::Constants {
+            beta: self.moment.beta,
+            gamma_step: self.parameters.gamma_step as f32,
+            gamma_anchor: self.parameters.gamma_task as f32 * self.share,
+            adam: *self.adam,
+        }
     }
 
     fn field_at_once(
@@ -457,12 +523,6 @@ impl Rule<'_> {
         at: std::ops::Range<usize>,
         g: &[f32],
     ) {
-        let constants = fused::Constants {
-            beta: self.moment.beta,
-            gamma_step: self.parameters.gamma_step as f32,
-            gamma_anchor: self.parameters.gamma_task as f32 * self.share,
-            adam: *self.adam,
-        };
         // A part that does not exist is empty.
         let within = |x: &[f32]| if x.is_empty() { 0..0 } else { at.clone() };
         let (kept, anchor) = (within(&memory.kept), within(&memory.anchor));
@@ -476,7 +536,7 @@ impl Rule<'_> {
             kept: &mut memory.kept[kept],
             anchor: &memory.anchor[anchor],
         };
-        fused::learn(&constants, piece);
+        fused::learn(&self.constants(), piece);
     }
 
     fn field_in_passes(

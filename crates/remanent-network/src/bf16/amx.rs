@@ -3,12 +3,7 @@
 //! The kernel is written over [`Unit`], the four operations on tile registers. [`Hardware`] is the
 //! processor; tests use an emulation, so that all but four instructions are tested on every processor.
 
-use super::{Output, Panels, SIDE, Tile};
-
-/// A tile of sums.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(C, align(64))]
-pub struct Sums(pub [[f32; SIDE]; SIDE]);
+use super::{Panels, Sink, Sums, Tile};
 
 /// Eight tile registers and their operations. Numbers of registers are constants of the instructions.
 pub trait Unit {
@@ -24,28 +19,14 @@ pub trait Unit {
 
 /// The product by 2 × 2 tiles of sums at a time (registers 0 to 3; left tiles are in 4 and 5, right tiles
 /// in 6 and 7): each loaded tile is used twice.
-pub fn multiply_with<U: Unit>(
-    unit: &mut U,
-    scale: f32,
-    a: Panels<'_>,
-    b: Panels<'_>,
-    out: &mut Output<'_>,
-) {
-    for (j, right) in b.tiles.chunks(2 * b.blocks).enumerate() {
-        for (i, left) in a.tiles.chunks(2 * a.blocks).enumerate() {
-            let at = [2 * i * SIDE, 2 * j * SIDE];
-            let (two_rows, two_columns) = (left.len() > a.blocks, right.len() > b.blocks);
-            match (two_rows, two_columns) {
-                (true, true) => group::<U, true, true>(unit, scale, a.blocks, left, right, at, out),
-                (true, false) => {
-                    group::<U, true, false>(unit, scale, a.blocks, left, right, at, out);
-                }
-                (false, true) => {
-                    group::<U, false, true>(unit, scale, a.blocks, left, right, at, out);
-                }
-                (false, false) => {
-                    group::<U, false, false>(unit, scale, a.blocks, left, right, at, out);
-                }
+pub fn multiply_with<U: Unit>(unit: &mut U, a: Panels<'_>, b: Panels<'_>, sink: &mut impl Sink) {
+    for j in (0..b.count).step_by(2) {
+        for i in (0..a.count).step_by(2) {
+            match (i + 1 < a.count, j + 1 < b.count) {
+                (true, true) => group::<U, true, true>(unit, (a, i), (b, j), sink),
+                (true, false) => group::<U, true, false>(unit, (a, i), (b, j), sink),
+                (false, true) => group::<U, false, true>(unit, (a, i), (b, j), sink),
+                (false, false) => group::<U, false, false>(unit, (a, i), (b, j), sink),
             }
         }
     }
@@ -54,57 +35,49 @@ pub fn multiply_with<U: Unit>(
 #[inline(always)]
 fn group<U: Unit, const ROWS: bool, const COLUMNS: bool>(
     unit: &mut U,
-    scale: f32,
-    blocks: usize,
-    left: &[Tile],
-    right: &[Tile],
-    [row, column]: [usize; 2],
-    out: &mut Output<'_>,
+    (a, i): (Panels<'_>, usize),
+    (b, j): (Panels<'_>, usize),
+    sink: &mut impl Sink,
 ) {
     unit.zero::<0>();
     unit.zero::<1>();
     unit.zero::<2>();
     unit.zero::<3>();
-    for k in 0..blocks {
-        unit.load::<4>(&left[k]);
-        unit.load::<6>(&right[k]);
+    for k in 0..a.blocks {
+        unit.load::<4>(a.tile(i, k));
+        unit.load::<6>(b.tile(j, k));
         unit.multiply::<0, 4, 6>();
         if COLUMNS {
-            unit.load::<7>(&right[blocks + k]);
+            unit.load::<7>(b.tile(j + 1, k));
             unit.multiply::<1, 4, 7>();
         }
         if ROWS {
-            unit.load::<5>(&left[blocks + k]);
+            unit.load::<5>(a.tile(i + 1, k));
             unit.multiply::<2, 5, 6>();
         }
         if ROWS && COLUMNS {
             unit.multiply::<3, 5, 7>();
         }
     }
-    let mut sums = Sums([[0.0; SIDE]; SIDE]);
-    let mut write = |sums: &Sums, row: usize, column: usize| {
-        let rows = row..out.rows.min(row + SIDE);
-        rows.zip(&sums.0).for_each(|(row, sums)| out.write(row, column, scale, sums));
-    };
-    unit.store::<0>(&mut sums);
-    write(&sums, row, column);
+    unit.store::<0>(sink.place(i, j));
+    sink.done(i, j);
     if COLUMNS {
-        unit.store::<1>(&mut sums);
-        write(&sums, row, column + SIDE);
+        unit.store::<1>(sink.place(i, j + 1));
+        sink.done(i, j + 1);
     }
     if ROWS {
-        unit.store::<2>(&mut sums);
-        write(&sums, row + SIDE, column);
+        unit.store::<2>(sink.place(i + 1, j));
+        sink.done(i + 1, j);
     }
     if ROWS && COLUMNS {
-        unit.store::<3>(&mut sums);
-        write(&sums, row + SIDE, column + SIDE);
+        unit.store::<3>(sink.place(i + 1, j + 1));
+        sink.done(i + 1, j + 1);
     }
 }
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 mod hardware {
-    use super::{Output, Panels};
+    use super::{Panels, Sink};
 
     /// Never: only Linux on Intel processors.
     pub fn is_available() -> bool {
@@ -112,8 +85,8 @@ mod hardware {
     }
 
     /// See [`super::super::multiply`].
-    pub fn multiply(scale: f32, a: Panels<'_>, b: Panels<'_>, out: &mut Output<'_>) {
-        super::super::plain::multiply(scale, a, b, out);
+    pub fn multiply(a: Panels<'_>, b: Panels<'_>, sink: &mut impl Sink) {
+        super::super::plain::multiply(a, b, sink);
     }
 }
 

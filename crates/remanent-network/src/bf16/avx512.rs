@@ -6,9 +6,9 @@
 
 use std::arch::x86_64::*;
 
-use remanent_math::avx512::{load, load_words, numbers};
+use remanent_math::avx512::{load, load_words, numbers, words};
 
-use super::{Output, Panels, Rows, SIDE, Tile};
+use super::{Panels, Rows, SIDE, Sink, Sums, Tile};
 
 /// Whether this processor has the instructions.
 pub fn is_available() -> bool {
@@ -39,16 +39,27 @@ pub fn pack_across(x: Rows<'_>, tile: &mut Tile) {
     }
 }
 
+/// Exchanges rows and columns, likewise.
+#[expect(unsafe_code, reason = "a call that needs the instructions, after they were detected")]
+pub fn transpose<T: super::plain::Word>(matrix: &mut [[T; SIDE]; SIDE]) {
+    if is_available() {
+        // SAFETY: the processor has the instructions.
+        unsafe { exchange(matrix) }
+    } else {
+        super::plain::transpose(matrix);
+    }
+}
+
 /// See [`super::multiply`].
 ///
 /// # Panics
 ///
 /// If the processor does not have the instructions.
 #[expect(unsafe_code, reason = "a call that needs the instructions, after they were detected")]
-pub fn multiply(scale: f32, a: Panels<'_>, b: Panels<'_>, out: &mut Output<'_>) {
+pub fn multiply(a: Panels<'_>, b: Panels<'_>, sink: &mut impl Sink) {
     assert!(is_available(), "a processor with AVX-512-BF16");
     // SAFETY: the processor has the instructions.
-    unsafe { panels(scale, a, b, out) }
+    unsafe { panels(a, b, sink) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
@@ -71,6 +82,41 @@ fn across(x: Rows<'_>, tile: &mut Tile) {
     }
 }
 
+/// A 16 × 16 matrix with rows and columns exchanged: first words, then pairs of them within quarters of a register,
+/// then the quarters.
+#[target_feature(enable = "avx512f")]
+fn exchange<T: super::plain::Word>(matrix: &mut [[T; SIDE]; SIDE]) {
+    let mut a = [_mm512_setzero_si512(); SIDE];
+    for (a, row) in a.iter_mut().zip(&*matrix) {
+        *a = load_words(&row.map(T::bits));
+    }
+    let mut b = a;
+    for i in (0..SIDE).step_by(2) {
+        b[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]);
+        b[i + 1] = _mm512_unpackhi_epi32(a[i], a[i + 1]);
+    }
+    for i in (0..SIDE).step_by(4) {
+        a[i] = _mm512_unpacklo_epi64(b[i], b[i + 2]);
+        a[i + 1] = _mm512_unpackhi_epi64(b[i], b[i + 2]);
+        a[i + 2] = _mm512_unpacklo_epi64(b[i + 1], b[i + 3]);
+        a[i + 3] = _mm512_unpackhi_epi64(b[i + 1], b[i + 3]);
+    }
+    // a[4 r + c] has, in quarter q, the words of column 4 q + c of the rows 4 r to 4 r + 3.
+    let mut put = |row: usize, v: __m512i| matrix[row] = words(v).map(T::of);
+    for c in 0..4 {
+        let low = _mm512_shuffle_i32x4::<0x88>(a[c], a[4 + c]);
+        let high = _mm512_shuffle_i32x4::<0xdd>(a[c], a[4 + c]);
+        let (low2, high2) = (
+            _mm512_shuffle_i32x4::<0x88>(a[8 + c], a[12 + c]),
+            _mm512_shuffle_i32x4::<0xdd>(a[8 + c], a[12 + c]),
+        );
+        put(c, _mm512_shuffle_i32x4::<0x88>(low, low2));
+        put(8 + c, _mm512_shuffle_i32x4::<0xdd>(low, low2));
+        put(4 + c, _mm512_shuffle_i32x4::<0x88>(high, high2));
+        put(12 + c, _mm512_shuffle_i32x4::<0xdd>(high, high2));
+    }
+}
+
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn sixteen(x: &[f32]) -> __m512 {
@@ -81,17 +127,10 @@ fn sixteen(x: &[f32]) -> __m512 {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bf16")]
 #[expect(unsafe_code, reason = "a register is given another type")]
-fn round(low: __m512, high: __m512) -> __m512i {
+pub fn round(low: __m512, high: __m512) -> __m512i {
     let rounded = _mm512_cvtne2ps_pbh(high, low);
     // SAFETY: both types are 64 bytes, and every bit pattern is valid.
     unsafe { std::mem::transmute::<__m512bh, __m512i>(rounded) }
-}
-
-/// The words of a register.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn words(v: __m512i) -> [u32; SIDE] {
-    numbers(_mm512_castsi512_ps(v)).map(f32::to_bits)
 }
 
 /// Pairs of bfloat16.
@@ -104,76 +143,60 @@ fn pairs(v: __m512i) -> __m512bh {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-fn panels(scale: f32, a: Panels<'_>, b: Panels<'_>, out: &mut Output<'_>) {
+fn panels(a: Panels<'_>, b: Panels<'_>, sink: &mut impl Sink) {
     // Two right panels at a time: each pair of a left row is then used twice.
-    for (j, right) in b.tiles.chunks(2 * b.blocks).enumerate() {
-        let column = 2 * j * SIDE;
-        for (i, left) in a.tiles.chunks_exact(a.blocks).enumerate() {
-            let end = out.rows.min((i + 1) * SIDE);
-            let mut row = i * SIDE;
-            while row < end {
-                let count = match end - row {
-                    8.. => rows::<8>(scale, left, right, row, column, out),
-                    4.. => rows::<4>(scale, left, right, row, column, out),
-                    2.. => rows::<2>(scale, left, right, row, column, out),
-                    _ => rows::<1>(scale, left, right, row, column, out),
-                };
-                row += count;
+    for j in (0..b.count).step_by(2) {
+        for i in 0..a.count {
+            if j + 1 < b.count {
+                let [first, second] = sums_of_panels::<2>((a, i), (b, j));
+                put(sink, i, j, first);
+                put(sink, i, j + 1, second);
+            } else {
+                let [sums] = sums_of_panels::<1>((a, i), (b, j));
+                put(sink, i, j, sums);
             }
         }
     }
 }
 
-/// Some rows of a left panel with one or two right panels; gives their number.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-fn rows<const R: usize>(
-    scale: f32,
-    left: &[Tile],
-    right: &[Tile],
-    row: usize,
-    column: usize,
-    out: &mut Output<'_>,
-) -> usize {
-    if right.len() > left.len() {
-        let (first, second) = right.split_at(left.len());
-        let sums = sums::<R, 2>(left, [first, second], row % SIDE);
-        for (r, [first, second]) in sums.into_iter().enumerate() {
-            out.write(row + r, column, scale, &numbers(first));
-            out.write(row + r, column + SIDE, scale, &numbers(second));
-        }
-    } else {
-        let sums = sums::<R, 1>(left, [right], row % SIDE);
-        for (r, [sums]) in sums.into_iter().enumerate() {
-            out.write(row + r, column, scale, &numbers(sums));
-        }
-    }
-    R
+fn put(sink: &mut impl Sink, row: usize, column: usize, sums: Sums) {
+    *sink.place(row, column) = sums;
+    sink.done(row, column);
 }
 
+/// A left panel with one or two right panels, eight rows at a time.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-fn sums<const R: usize, const C: usize>(
-    left: &[Tile],
-    right: [&[Tile]; C],
-    first: usize,
-) -> [[__m512; C]; R] {
-    let mut sums = [[_mm512_setzero_ps(); C]; R];
-    let right = right.map(|tiles| &tiles[..left.len()]);
-    for (block, a) in left.iter().enumerate() {
-        let a: &[[u32; SIDE]; R] = a.0[first..].first_chunk().expect("rows of a tile");
-        for p in 0..SIDE {
-            let mut b = [_mm512_setzero_si512(); C];
-            for (b, tiles) in b.iter_mut().zip(right) {
-                *b = load_words(&tiles[block].0[p]);
-            }
-            for (a, sums) in a.iter().zip(&mut sums) {
-                let a = pairs(_mm512_set1_epi32(a[p].cast_signed()));
-                for (sum, b) in sums.iter_mut().zip(b) {
-                    *sum = _mm512_dpbf16_ps(*sum, a, pairs(b));
+fn sums_of_panels<const C: usize>(
+    (a, i): (Panels<'_>, usize),
+    (b, j): (Panels<'_>, usize),
+) -> [Sums; C] {
+    const ROWS: usize = 8;
+    let mut out = [Sums::ZERO; C];
+    for first in (0..SIDE).step_by(ROWS) {
+        let mut sums = [[_mm512_setzero_ps(); C]; ROWS];
+        for block in 0..a.blocks {
+            let left: &[[u32; SIDE]; ROWS] =
+                a.tile(i, block).0[first..].first_chunk().expect("rows of a tile");
+            let right: [&Tile; C] = std::array::from_fn(|c| b.tile(j + c, block));
+            for p in 0..SIDE {
+                let mut numbers = [_mm512_setzero_si512(); C];
+                for (numbers, tile) in numbers.iter_mut().zip(right) {
+                    *numbers = load_words(&tile.0[p]);
+                }
+                for (left, sums) in left.iter().zip(&mut sums) {
+                    let left = pairs(_mm512_set1_epi32(left[p].cast_signed()));
+                    for (sum, right) in sums.iter_mut().zip(numbers) {
+                        *sum = _mm512_dpbf16_ps(*sum, left, pairs(right));
+                    }
                 }
             }
         }
+        for (r, sums) in sums.into_iter().enumerate() {
+            for (out, sums) in out.iter_mut().zip(sums) {
+                out.0[first + r] = numbers(sums);
+            }
+        }
     }
-    sums
+    out
 }

@@ -2,7 +2,7 @@
 
 use remanent_math::multiversioned;
 
-use super::{Output, Panels, Rows, SIDE, Tile, unpack};
+use super::{Panels, Rows, SIDE, Sink, Sums, Tile, unpack};
 
 /// A number rounded to bfloat16, in the upper half of the word.
 #[inline(always)]
@@ -53,53 +53,74 @@ multiversioned! {
             }
         }
     }
+}
 
-    /// Exchanges rows and columns of every tile.
-    pub fn transpose(tiles: &mut [Tile]) {
-        for tile in tiles {
-            let old = tile.0;
-            for (r, row) in tile.0.iter_mut().enumerate() {
-                for (c, word) in row.iter_mut().enumerate() {
-                    *word = old[c][r];
-                }
-            }
-        }
+/// 32 bits.
+pub trait Word: Copy {
+    /// The bits.
+    fn bits(self) -> u32;
+    /// From bits.
+    fn of(bits: u32) -> Self;
+}
+
+impl Word for u32 {
+    fn bits(self) -> u32 {
+        self
     }
 
-    /// See [`super::multiply`].
-    pub fn multiply(scale: f32, a: Panels<'_>, b: Panels<'_>, out: &mut Output<'_>) {
-        for (i, left) in a.tiles.chunks_exact(a.blocks).enumerate() {
-            for (j, right) in b.tiles.chunks_exact(b.blocks).enumerate() {
-                for first in (i * SIDE..out.rows.min((i + 1) * SIDE)).step_by(STEP) {
-                    let sums = sums(left, right, first % SIDE);
-                    let rows = first..out.rows.min(first + STEP);
-                    for (row, sums) in rows.zip(&sums) {
-                        out.write(row, j * SIDE, scale, sums);
-                    }
-                }
-            }
+    fn of(bits: u32) -> Self {
+        bits
+    }
+}
+
+impl Word for f32 {
+    fn bits(self) -> u32 {
+        self.to_bits()
+    }
+
+    fn of(bits: u32) -> Self {
+        Self::from_bits(bits)
+    }
+}
+
+/// Exchanges rows and columns.
+pub fn transpose<T: Word>(matrix: &mut [[T; SIDE]; SIDE]) {
+    let old = *matrix;
+    for (r, row) in matrix.iter_mut().enumerate() {
+        for (c, word) in row.iter_mut().enumerate() {
+            *word = old[c][r];
         }
     }
 }
 
-/// Rows computed together.
-const STEP: usize = 4;
+/// See [`super::multiply`].
+pub fn multiply(a: Panels<'_>, b: Panels<'_>, sink: &mut impl Sink) {
+    for i in 0..a.count {
+        for j in 0..b.count {
+            let sums = sink.place(i, j);
+            *sums = Sums::ZERO;
+            for block in 0..a.blocks {
+                add(a.tile(i, block), b.tile(j, block), sums);
+            }
+            sink.done(i, j);
+        }
+    }
+}
 
-/// Four rows of the product of two panels. Of a pair, the larger k is added first, as `vdpbf16ps` does.
-#[inline(always)]
-fn sums(left: &[Tile], right: &[Tile], first: usize) -> [[f32; SIDE]; STEP] {
-    let mut sums = [[0.0; SIDE]; STEP];
-    for (a, b) in left.iter().zip(right) {
-        for p in 0..SIDE {
-            for (row, sums) in sums.iter_mut().enumerate() {
-                let [low, high] = unpack(a.0[first + row][p]);
-                for (sum, &pair) in sums.iter_mut().zip(&b.0[p]) {
+multiversioned! {
+    /// Adds the product of two tiles. Of a pair, the larger k is added first, as `vdpbf16ps` does.
+    fn add(a: &Tile, b: &Tile, sums: &mut Sums) {
+        for (a, sums) in a.0.iter().zip(&mut sums.0) {
+            let mut row = *sums;
+            for (&a, b) in a.iter().zip(&b.0) {
+                let [low, high] = unpack(a);
+                for (sum, &pair) in row.iter_mut().zip(b) {
                     let other = unpack(pair);
                     *sum += high * other[1];
                     *sum += low * other[0];
                 }
             }
+            *sums = row;
         }
     }
-    sums
 }

@@ -5,7 +5,7 @@ use std::arch::asm;
 use std::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
 use std::sync::OnceLock;
 
-use super::{Output, Panels, Sums, Tile, Unit, multiply_with};
+use super::{Panels, Sink, Sums, Tile, Unit, multiply_with};
 
 /// Whether the processor has the tiles and Linux grants them; asked for once in a process.
 pub fn is_available() -> bool {
@@ -19,9 +19,9 @@ pub fn is_available() -> bool {
 /// # Panics
 ///
 /// If the processor does not have the tiles.
-pub fn multiply(scale: f32, a: Panels<'_>, b: Panels<'_>, out: &mut Output<'_>) {
+pub fn multiply(a: Panels<'_>, b: Panels<'_>, sink: &mut impl Sink) {
     let mut unit = Hardware::start().expect("a processor with AMX");
-    multiply_with(&mut unit, scale, a, b, out);
+    multiply_with(&mut unit, a, b, sink);
 }
 
 /// CPUID: AMX-BF16 (bit 22) and AMX-TILE (bit 24) of leaf 7; and the operating system saves the two parts
