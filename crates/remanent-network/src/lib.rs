@@ -68,6 +68,7 @@ mod fisher;
 mod fused;
 mod kernels;
 mod normalisation;
+mod pages;
 mod purposes;
 mod reduced;
 mod sampling;

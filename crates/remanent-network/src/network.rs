@@ -13,6 +13,7 @@ use crate::architecture::{Architecture, Normalisation};
 use crate::binary::NetworkError;
 use crate::kernels;
 pub use crate::normalisation::BatchNorm;
+use crate::pages::filled;
 use crate::purposes;
 
 /// The meaning of θ.
@@ -87,7 +88,7 @@ impl Network {
     ) -> Result<Self, NetworkError> {
         architecture.check()?;
         let thetas = architecture.shapes().enumerate().map(|(l, (inputs, outputs))| {
-            let mut theta = vec![0.0; inputs * outputs];
+            let mut theta = filled(inputs * outputs, 0.0);
             Stream::new(seed, purposes::INITIAL, trial, l as u32).fill_normals(0, &mut theta);
             let root = if weights.are_binary() { 1.0 } else { (inputs as f32).sqrt().recip() };
             kernels::scale(spread * root, &mut theta);
@@ -118,9 +119,9 @@ impl Network {
             }
         }
         let layers = architecture.shapes().zip(thetas).map(|((inputs, outputs), theta)| {
-            let mean = vec![0.0; theta.len()];
+            let mean = filled(theta.len(), 0.0);
             let variance = match weights {
-                Weights::Field => vec![0.0; theta.len()],
+                Weights::Field => filled(theta.len(), 0.0),
                 Weights::Gaussian => vec![(inputs as f32).recip(); theta.len()],
                 Weights::Sign | Weights::Float => Vec::new(),
             };

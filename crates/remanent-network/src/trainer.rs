@@ -18,6 +18,7 @@ use crate::fused;
 use crate::kernels;
 use crate::learner::{FirstPrior, Fisher, Form, Learner, Optimizer, Parameters};
 use crate::network::{Layer, Network, Weights};
+use crate::pages::filled;
 use crate::parameters::ParameterError;
 use crate::pass::{GradientTile, Noise, Pass};
 use crate::product::Precision;
@@ -378,7 +379,10 @@ impl Trainer {
         let Parameters { fading, reset_fields, .. } = self.parameters;
         let beta = self.network.beta;
         for (layer, memory) in self.network.layers.iter().zip(&mut self.memories) {
-            memory.anchor.clone_from(&layer.theta);
+            if memory.anchor.is_empty() {
+                memory.anchor = filled(layer.theta.len(), 0.0);
+            }
+            memory.anchor.copy_from_slice(&layer.theta);
             kernels::scale(beta, &mut memory.anchor);
             fading.apply(&mut memory.anchor);
         }
@@ -425,7 +429,7 @@ impl Trainer {
 
 impl Memory {
     fn new(parameters: &Parameters, layer: &Layer) -> Self {
-        let zeros = |wanted: bool| if wanted { vec![0.0; layer.theta.len()] } else { Vec::new() };
+        let zeros = |wanted: bool| if wanted { filled(layer.theta.len(), 0.0) } else { Vec::new() };
         let adam = parameters.optimizer == Optimizer::Adam;
         let keeps = matches!(parameters.learner, Learner::Vcl | Learner::Ewc);
         let begins = parameters.first_prior == FirstPrior::Uniform || parameters.window.is_some();

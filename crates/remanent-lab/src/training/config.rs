@@ -7,6 +7,7 @@ use remanent_network::learner::{Anchor, Fisher, Form, Learner, Optimizer, Parame
 use remanent_network::network::Weights;
 use remanent_network::parameters::{OutOfRange, ParameterError, within};
 use remanent_network::predictor::{Predictor, sums_integers};
+use remanent_network::product::Precision;
 use remanent_network::rivals::Rival;
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -24,6 +25,8 @@ use crate::values::ValueError;
 const REVISION: u32 = 1;
 /// That of trainings that measure sampled networks by sums of integers.
 const INTEGER_REVISION: u32 = 2;
+/// That of trainings with products in bfloat16, whose moments stay packed between steps.
+const PACKED_REVISION: u32 = 3;
 
 /// Why a configuration is no training.
 #[derive(Debug, Error)]
@@ -164,7 +167,11 @@ impl Training {
             .iter()
             .any(|asked| asked.contains(&Predictor::Sampled));
         let integers = fields && samples && sums_integers(&self.parameters.hidden);
-        if integers { INTEGER_REVISION } else { REVISION }
+        match (self.parameters.precision, integers) {
+            (Precision::Bf16, _) => PACKED_REVISION,
+            (Precision::F32, true) => INTEGER_REVISION,
+            (Precision::F32, false) => REVISION,
+        }
     }
 
     /// Everything the results depend on, defaults included.

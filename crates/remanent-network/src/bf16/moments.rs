@@ -14,6 +14,7 @@
 use super::{DEPTH, Panels, Path, SIDE, Sums, Tile};
 use crate::fused::Constants;
 use crate::network::Layer;
+use crate::pages::filled;
 use crate::trainer::Memory;
 
 #[cfg(target_arch = "x86_64")]
@@ -65,8 +66,8 @@ impl Moments {
     pub fn pack(layer: &Layer, beta: f32) -> Self {
         let (inputs, outputs) = (layer.inputs, layer.outputs);
         let tiles = inputs.div_ceil(DEPTH) * outputs.div_ceil(SIDE);
-        let tiles = vec![Tile([[0; SIDE]; SIDE]); tiles];
-        let mut moments = Self { inputs, outputs, mean: tiles.clone(), variance: tiles };
+        let [mean, variance] = [(); 2].map(|()| filled(tiles, Tile([[0; SIDE]; SIDE])));
+        let mut moments = Self { inputs, outputs, mean, variance };
         let panels = moments.panels();
         for block in 0..moments.blocks() {
             let (rows, tiles) = (moments.rows(block), block * panels..(block + 1) * panels);
