@@ -7,9 +7,8 @@
 //! # Tiles
 //!
 //! The instructions add the products of two neighbours in the summed dimension k at a time. Operands
-//! are therefore packed as pairs, in [`Tile`]s of 16 × 16 pairs: [rows of the left operand][pairs of k], and
+//! are therefore packed as pairs, in tiles of 16 × 16 pairs ([`crate::tiles`]): [rows of the left operand][pairs of k], and
 //! [pairs of k][columns of the right one]. One is the transpose of the other. Edges are filled with zeros.
-//! Products are tiles as well, [`Sums`], and a [`Sink`] takes them where they belong.
 //!
 //! # Paths
 //!
@@ -19,29 +18,16 @@
 //! by bit. On one processor a product always has the same bits, whatever the thread and whatever is computed
 //! beside it.
 
-mod amx;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 pub mod moments;
 mod plain;
-mod sink;
 
 use std::sync::OnceLock;
 
-pub use sink::{Rowwise, Sink, Tiled, Transposed};
+use crate::tiles::amx::{self, Numbers};
+use crate::tiles::{Panels, SIDE, Sink, Tile};
 
-/// 16 × 16 pairs. The lower half of a word is the number with the smaller k.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C, align(64))]
-pub struct Tile([[u32; SIDE]; SIDE]);
-
-/// 16 × 16 sums.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(C, align(64))]
-pub struct Sums(pub [[f32; SIDE]; SIDE]);
-
-/// Rows of a left tile, columns of a right tile, and pairs of k in both.
-pub const SIDE: usize = 16;
 /// Numbers of k in a tile.
 const DEPTH: usize = 2 * SIDE;
 
@@ -84,7 +70,7 @@ impl Path {
     /// Whether this processor and its operating system have it.
     pub fn is_available(self) -> bool {
         match self {
-            Self::Amx => amx::is_available(),
+            Self::Amx => amx::is_available(Numbers::Bf16),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => avx512::is_available(),
             #[cfg(not(target_arch = "x86_64"))]
@@ -99,30 +85,6 @@ impl Path {
 pub struct Operand {
     blocks: usize,
     tiles: Vec<Tile>,
-}
-
-/// A packed operand, or a part of one.
-#[derive(Clone, Copy, Debug)]
-pub struct Panels<'a> {
-    /// Panels of 16 rows or columns.
-    count: usize,
-    /// Tiles of a panel.
-    blocks: usize,
-    /// Distances in `tiles` between panels and between the tiles of a panel.
-    strides: [usize; 2],
-    tiles: &'a [Tile],
-}
-
-impl<'a> Panels<'a> {
-    /// Panels one after another.
-    fn contiguous(blocks: usize, tiles: &'a [Tile]) -> Self {
-        Self { count: tiles.len() / blocks, blocks, strides: [blocks, 1], tiles }
-    }
-
-    #[inline(always)]
-    fn tile(&self, panel: usize, block: usize) -> &'a Tile {
-        &self.tiles[panel * self.strides[0] + block * self.strides[1]]
-    }
 }
 
 /// A matrix in memory: `count` × `width` numbers, row after row.
@@ -196,7 +158,7 @@ impl Operand {
 
     fn resize(&mut self, width: usize, depth: usize) {
         self.blocks = depth.div_ceil(DEPTH).max(1);
-        self.tiles.resize(width.div_ceil(SIDE) * self.blocks, Tile([[0; SIDE]; SIDE]));
+        self.tiles.resize(width.div_ceil(SIDE) * self.blocks, Tile::ZERO);
     }
 }
 
@@ -215,13 +177,13 @@ impl<'a> Rows<'a> {
 }
 
 #[cfg(target_arch = "x86_64")]
-use avx512::{
-    pack_across as pack_across_wide, pack_along as pack_along_wide, transpose as transpose_words,
-};
+pub use avx512::transpose as transpose_words;
+#[cfg(target_arch = "x86_64")]
+use avx512::{pack_across as pack_across_wide, pack_along as pack_along_wide};
 #[cfg(not(target_arch = "x86_64"))]
-use plain::{
-    pack_across as pack_across_wide, pack_along as pack_along_wide, transpose as transpose_words,
-};
+pub use plain::transpose as transpose_words;
+#[cfg(not(target_arch = "x86_64"))]
+use plain::{pack_across as pack_across_wide, pack_along as pack_along_wide};
 
 /// Gives the tiles of a · b to a sink.
 ///
@@ -231,7 +193,7 @@ use plain::{
 pub fn multiply(path: Path, a: Panels<'_>, b: Panels<'_>, sink: &mut impl Sink) {
     assert_eq!(a.blocks, b.blocks, "the inner dimensions of a product");
     match path {
-        Path::Amx => amx::multiply(a, b, sink),
+        Path::Amx => amx::multiply(Numbers::Bf16, a, b, sink),
         #[cfg(target_arch = "x86_64")]
         Path::Avx512 => avx512::multiply(a, b, sink),
         #[cfg(not(target_arch = "x86_64"))]
@@ -242,7 +204,7 @@ pub fn multiply(path: Path, a: Panels<'_>, b: Panels<'_>, sink: &mut impl Sink) 
 
 /// The two numbers of a pair: that of the smaller k first.
 #[inline(always)]
-fn unpack(pair: u32) -> [f32; 2] {
+pub fn unpack(pair: u32) -> [f32; 2] {
     [f32::from_bits(pair << 16), f32::from_bits(pair & 0xffff_0000)]
 }
 

@@ -74,6 +74,7 @@ mod reduced;
 mod sampling;
 mod single;
 mod softmax;
+mod tiles;
 
 pub mod architecture;
 pub mod binary;

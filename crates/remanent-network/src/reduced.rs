@@ -6,11 +6,10 @@
 //! each product, or once for all tiles of a gradient.
 
 use crate::bf16::moments::{Gradients, Moments, Which};
-use crate::bf16::{
-    Operand, Panels, Path, Rows, Rowwise, SIDE, Sums, Tile, Tiled, Transposed, multiply,
-};
+use crate::bf16::{Operand, Path, Rows, multiply};
 use crate::fused::Constants;
 use crate::network::{Layer, Network};
+use crate::tiles::{Panels, Rowwise, SIDE, Sums, Tile, Tiled, Transposed};
 use crate::trainer::Memory;
 
 /// Weights packed at a time, so that they stay in the cache: at least those of 64 neurons, so that memory is

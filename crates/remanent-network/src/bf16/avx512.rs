@@ -8,7 +8,8 @@ use std::arch::x86_64::*;
 
 use remanent_math::avx512::{load, load_words, numbers, words};
 
-use super::{Panels, Rows, SIDE, Sink, Sums, Tile};
+use super::Rows;
+use crate::tiles::{Panels, SIDE, Sink, Sums, Tile};
 
 /// Whether this processor has the instructions.
 pub fn is_available() -> bool {

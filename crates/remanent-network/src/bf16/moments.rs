@@ -11,10 +11,11 @@
 //! is accurate to about two units of the last place. Fields and Adam's moments are therefore not those of
 //! [`fused`](crate::fused) bit by bit.
 
-use super::{DEPTH, Panels, Path, SIDE, Sums, Tile};
+use super::{DEPTH, Path};
 use crate::fused::Constants;
 use crate::network::Layer;
 use crate::pages::filled;
+use crate::tiles::{Panels, SIDE, Sums, Tile};
 use crate::trainer::Memory;
 
 #[cfg(target_arch = "x86_64")]
@@ -66,7 +67,7 @@ impl Moments {
     pub fn pack(layer: &Layer, beta: f32) -> Self {
         let (inputs, outputs) = (layer.inputs, layer.outputs);
         let tiles = inputs.div_ceil(DEPTH) * outputs.div_ceil(SIDE);
-        let [mean, variance] = [(); 2].map(|()| filled(tiles, Tile([[0; SIDE]; SIDE])));
+        let [mean, variance] = [(); 2].map(|()| filled(tiles, Tile::ZERO));
         let mut moments = Self { inputs, outputs, mean, variance };
         let panels = moments.panels();
         for block in 0..moments.blocks() {
@@ -111,7 +112,7 @@ impl Moments {
         let panels = self.panels();
         let blocks = panels.div_ceil(2);
         let count = self.rows(block).len().div_ceil(SIDE);
-        out.resize(2 * blocks, Tile([[0; SIDE]; SIDE]));
+        out.resize(2 * blocks, Tile::ZERO);
         exchange(&self.tiles(which)[block * panels..][..panels], out);
         Panels::contiguous(blocks, &out[..count * blocks])
     }

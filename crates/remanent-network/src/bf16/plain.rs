@@ -2,7 +2,8 @@
 
 use remanent_math::multiversioned;
 
-use super::{Panels, Rows, SIDE, Sink, Sums, Tile, unpack};
+use super::{Rows, unpack};
+use crate::tiles::{Panels, SIDE, Sink, Sums, Tile};
 
 /// A number rounded to bfloat16, in the upper half of the word.
 #[inline(always)]

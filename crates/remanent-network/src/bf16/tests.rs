@@ -1,8 +1,9 @@
 use remanent_math::philox::Stream;
 
-use super::amx::emulation::Emulation;
-use super::amx::multiply_with;
 use super::*;
+use crate::tiles::amx::emulation::Emulation;
+use crate::tiles::amx::multiply_with;
+use crate::tiles::{Rowwise, Transposed};
 
 /// Sizes with ragged edges of tiles, and of the pairs.
 const SIZES: [usize; 8] = [1, 2, 15, 16, 17, 31, 33, 70];
@@ -120,7 +121,7 @@ fn check(m: usize, n: usize, k: usize) {
     }
     let mut out = vec![f32::NAN; m * n];
     let sink = &mut Rowwise::new(0.5, n, &mut out);
-    multiply_with(&mut Emulation::start(), left.all(), right.all(), sink);
+    multiply_with::<_, true>(&mut Emulation::start(), left.all(), right.all(), sink);
     found.push(("emulated", out));
     for (path, out) in found {
         for i in 0..m {

@@ -7,11 +7,12 @@ use std::arch::x86_64::*;
 
 use remanent_math::avx512::{load, load_words, words};
 
+use super::super::DEPTH;
 use super::super::avx512::{is_available, round};
-use super::super::{DEPTH, SIDE, Sums, Tile};
 use super::{Gradients, State};
 use crate::fused::Constants;
 use crate::kernels::NEGLIGIBLE;
+use crate::tiles::{SIDE, Sums, Tile};
 
 /// Makes left tiles, with pairs of outputs, of the right tiles of 32 inputs, with pairs of inputs: first those of
 /// the first 16 inputs.

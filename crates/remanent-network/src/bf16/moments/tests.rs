@@ -3,12 +3,13 @@
 use remanent_math::adam::AdamStep;
 use remanent_math::philox::Stream;
 
-use super::super::{Operand, Rows, Rowwise, multiply, unpack};
+use super::super::{Operand, Rows, multiply, unpack};
 use super::*;
 use crate::architecture::{Activation, Architecture, Normalisation};
 use crate::fused::{self, Piece};
 use crate::kernels;
 use crate::network::{Network, Weights};
+use crate::tiles::Rowwise;
 
 /// Layers with ragged edges in both directions.
 const SHAPES: [(usize, usize); 7] =

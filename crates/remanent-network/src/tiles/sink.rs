@@ -1,6 +1,7 @@
 //! Where the tiles of a product go.
 
-use super::{SIDE, Sums, transpose_words};
+use super::{SIDE, Sums};
+use crate::bf16::transpose_words;
 
 /// Takes the tiles of a product, each once.
 pub trait Sink {
@@ -93,9 +94,4 @@ impl Sink for Transposed<'_> {
         transpose_words(&mut self.0.sums.0);
         self.0.put(column * SIDE, row * SIDE);
     }
-}
-
-impl Sums {
-    /// No product yet.
-    pub const ZERO: Self = Self([[0.0; SIDE]; SIDE]);
 }

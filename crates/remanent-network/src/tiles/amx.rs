@@ -1,9 +1,18 @@
-//! The path of the tile registers (AMX) of recent Intel processors.
+//! The tile registers of recent Intel processors.
 //!
-//! The kernel is written over [`Unit`], the four operations on tile registers. [`Hardware`] is the
-//! processor; tests use an emulation, so that all but four instructions are tested on every processor.
+//! The kernel is written over [`Unit`], the operations on tile registers. [`Hardware`] is the
+//! processor; tests use an emulation, so that all but the instructions are tested on every processor.
 
 use super::{Panels, Sink, Sums, Tile};
+
+/// What the words of the operands hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// Two bfloat16; sums are in single precision.
+    Bf16,
+    /// Four bytes, without a sign on the left and with one on the right; sums are integers.
+    Bytes,
+}
 
 /// Eight tile registers and their operations. Numbers of registers are constants of the instructions.
 pub trait Unit {
@@ -11,29 +20,45 @@ pub trait Unit {
     fn zero<const T: usize>(&mut self);
     /// T ← a tile of memory.
     fn load<const T: usize>(&mut self, tile: &Tile);
-    /// C ← C + A B.
+    /// C ← C + A B of bfloat16.
     fn multiply<const C: usize, const A: usize, const B: usize>(&mut self);
+    /// C ← C + A B of bytes, those of A without and those of B with a sign.
+    fn multiply_bytes<const C: usize, const A: usize, const B: usize>(&mut self);
     /// Sums of T to memory.
     fn store<const T: usize>(&mut self, sums: &mut Sums);
 }
 
 /// The product by 2 × 2 tiles of sums at a time (registers 0 to 3; left tiles are in 4 and 5, right tiles
 /// in 6 and 7): each loaded tile is used twice.
-pub fn multiply_with<U: Unit>(unit: &mut U, a: Panels<'_>, b: Panels<'_>, sink: &mut impl Sink) {
+pub fn multiply_with<U: Unit, const BF16: bool>(
+    unit: &mut U,
+    a: Panels<'_>,
+    b: Panels<'_>,
+    sink: &mut impl Sink,
+) {
     for j in (0..b.count).step_by(2) {
         for i in (0..a.count).step_by(2) {
             match (i + 1 < a.count, j + 1 < b.count) {
-                (true, true) => group::<U, true, true>(unit, (a, i), (b, j), sink),
-                (true, false) => group::<U, true, false>(unit, (a, i), (b, j), sink),
-                (false, true) => group::<U, false, true>(unit, (a, i), (b, j), sink),
-                (false, false) => group::<U, false, false>(unit, (a, i), (b, j), sink),
+                (true, true) => group::<U, BF16, true, true>(unit, (a, i), (b, j), sink),
+                (true, false) => group::<U, BF16, true, false>(unit, (a, i), (b, j), sink),
+                (false, true) => group::<U, BF16, false, true>(unit, (a, i), (b, j), sink),
+                (false, false) => group::<U, BF16, false, false>(unit, (a, i), (b, j), sink),
             }
         }
     }
 }
 
 #[inline(always)]
-fn group<U: Unit, const ROWS: bool, const COLUMNS: bool>(
+fn add<U: Unit, const BF16: bool, const C: usize, const A: usize, const B: usize>(unit: &mut U) {
+    if BF16 {
+        unit.multiply::<C, A, B>();
+    } else {
+        unit.multiply_bytes::<C, A, B>();
+    }
+}
+
+#[inline(always)]
+fn group<U: Unit, const BF16: bool, const ROWS: bool, const COLUMNS: bool>(
     unit: &mut U,
     (a, i): (Panels<'_>, usize),
     (b, j): (Panels<'_>, usize),
@@ -46,17 +71,17 @@ fn group<U: Unit, const ROWS: bool, const COLUMNS: bool>(
     for k in 0..a.blocks {
         unit.load::<4>(a.tile(i, k));
         unit.load::<6>(b.tile(j, k));
-        unit.multiply::<0, 4, 6>();
+        add::<U, BF16, 0, 4, 6>(unit);
         if COLUMNS {
             unit.load::<7>(b.tile(j + 1, k));
-            unit.multiply::<1, 4, 7>();
+            add::<U, BF16, 1, 4, 7>(unit);
         }
         if ROWS {
             unit.load::<5>(a.tile(i + 1, k));
-            unit.multiply::<2, 5, 6>();
+            add::<U, BF16, 2, 5, 6>(unit);
         }
         if ROWS && COLUMNS {
-            unit.multiply::<3, 5, 7>();
+            add::<U, BF16, 3, 5, 7>(unit);
         }
     }
     unit.store::<0>(sink.place(i, j));
@@ -77,16 +102,16 @@ fn group<U: Unit, const ROWS: bool, const COLUMNS: bool>(
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 mod hardware {
-    use super::{Panels, Sink};
+    use super::{Numbers, Panels, Sink};
 
     /// Never: only Linux on Intel processors.
-    pub fn is_available() -> bool {
+    pub fn is_available(_: Numbers) -> bool {
         false
     }
 
-    /// See [`super::super::multiply`].
-    pub fn multiply(a: Panels<'_>, b: Panels<'_>, sink: &mut impl Sink) {
-        super::super::plain::multiply(a, b, sink);
+    /// Never called.
+    pub fn multiply(_: Numbers, _: Panels<'_>, _: Panels<'_>, _: &mut impl Sink) {
+        unreachable!("only where it is available");
     }
 }
 

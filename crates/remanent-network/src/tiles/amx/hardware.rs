@@ -5,37 +5,42 @@ use std::arch::asm;
 use std::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
 use std::sync::OnceLock;
 
-use super::{Panels, Sink, Sums, Tile, Unit, multiply_with};
+use super::{Numbers, Panels, Sink, Sums, Tile, Unit, multiply_with};
 
-/// Whether the processor has the tiles and Linux grants them; asked for once in a process.
-pub fn is_available() -> bool {
-    static AVAILABLE: OnceLock<bool> = OnceLock::new();
-    *AVAILABLE.get_or_init(|| has_tiles() && request())
+/// Whether the processor has tiles of such numbers and Linux grants them; asked for once in a process.
+pub fn is_available(numbers: Numbers) -> bool {
+    // CPUID takes long in a virtual machine.
+    static AVAILABLE: [OnceLock<bool>; 2] = [OnceLock::new(), OnceLock::new()];
+    *AVAILABLE[numbers as usize].get_or_init(|| has_tiles(numbers) && request())
 }
 
-/// See [`super::super::multiply`]. Tile registers are in use only during the call: a thread that does
-/// not multiply has no tile state to save.
+/// Gives the tiles of a · b to a sink. Tile registers are in use only during the call: a thread that does
+/// not multiply pays nothing for them.
 ///
 /// # Panics
 ///
 /// If the processor does not have the tiles.
-pub fn multiply(a: Panels<'_>, b: Panels<'_>, sink: &mut impl Sink) {
+pub fn multiply(numbers: Numbers, a: Panels<'_>, b: Panels<'_>, sink: &mut impl Sink) {
+    assert!(is_available(numbers), "a processor with AMX");
     let mut unit = Hardware::start().expect("a processor with AMX");
-    multiply_with(&mut unit, a, b, sink);
+    match numbers {
+        Numbers::Bf16 => multiply_with::<_, true>(&mut unit, a, b, sink),
+        Numbers::Bytes => multiply_with::<_, false>(&mut unit, a, b, sink),
+    }
 }
 
-/// CPUID: AMX-BF16 (bit 22) and AMX-TILE (bit 24) of leaf 7; and the operating system saves the two parts
-/// of the tile state (bits 17 and 18 of XCR0).
-fn has_tiles() -> bool {
+/// CPUID: AMX-TILE (bit 24) and AMX-BF16 (bit 22) or AMX-INT8 (bit 25) of leaf 7; and the operating system saves
+/// the two parts of the tile state (bits 17 and 18 of XCR0).
+fn has_tiles(numbers: Numbers) -> bool {
     const OSXSAVE: u32 = 1 << 27;
-    const TILES: u32 = 1 << 22 | 1 << 24;
+    let tiles: u32 = 1 << 24 | if numbers == Numbers::Bf16 { 1 << 22 } else { 1 << 25 };
     const STATE: u64 = 3 << 17;
     if __cpuid(0).eax < 7 || __cpuid(1).ecx & OSXSAVE == 0 {
         return false;
     }
     // SAFETY: OSXSAVE is set, so XGETBV exists.
     let state = unsafe { xcr0() };
-    __cpuid_count(7, 0).edx & TILES == TILES && state & STATE == STATE
+    __cpuid_count(7, 0).edx & tiles == tiles && state & STATE == STATE
 }
 
 #[target_feature(enable = "xsave")]
@@ -90,7 +95,7 @@ pub struct Hardware(std::marker::PhantomData<*mut ()>);
 impl Hardware {
     /// Configures the tile registers.
     pub fn start() -> Option<Self> {
-        if !is_available() {
+        if !is_available(Numbers::Bf16) && !is_available(Numbers::Bytes) {
             return None;
         }
         // SAFETY: the processor has the tiles and the process may use them; the configuration has the
@@ -142,6 +147,20 @@ impl Unit for Hardware {
         unsafe {
             asm!(
                 "tdpbf16ps tmm{c}, tmm{a}, tmm{b}",
+                c = const C,
+                a = const A,
+                b = const B,
+                options(nostack, nomem),
+            );
+        }
+    }
+
+    #[inline(always)]
+    fn multiply_bytes<const C: usize, const A: usize, const B: usize>(&mut self) {
+        // SAFETY: above.
+        unsafe {
+            asm!(
+                "tdpbusd tmm{c}, tmm{a}, tmm{b}",
                 c = const C,
                 a = const A,
                 b = const B,

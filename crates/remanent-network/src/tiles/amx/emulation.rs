@@ -1,7 +1,8 @@
 //! The tile registers in plain Rust, for tests.
 
-use super::super::{SIDE, Tile, unpack};
+use super::super::{SIDE, Tile};
 use super::{Sums, Unit};
+use crate::bf16::unpack;
 
 /// Eight registers of 16 × 16 words.
 pub struct Emulation([[[u32; SIDE]; SIDE]; 8]);
@@ -37,6 +38,21 @@ impl Unit for Emulation {
             }
             for (sum, [even, odd]) in sums.iter_mut().zip(parts) {
                 *sum = (f32::from_bits(*sum) + (even + odd)).to_bits();
+            }
+        }
+    }
+
+    /// As the manual defines TDPBUSD.
+    fn multiply_bytes<const C: usize, const A: usize, const B: usize>(&mut self) {
+        let (a, b) = (self.0[A], self.0[B]);
+        for (sums, a) in self.0[C].iter_mut().zip(&a) {
+            for (a, b) in a.iter().zip(&b) {
+                for (sum, b) in sums.iter_mut().zip(b) {
+                    for (a, b) in a.to_le_bytes().into_iter().zip(b.to_le_bytes()) {
+                        let product = i32::from(a) * i32::from(b.cast_signed());
+                        *sum = sum.wrapping_add(product.cast_unsigned());
+                    }
+                }
             }
         }
     }
