@@ -6,6 +6,7 @@
 //! format described in [`format`](mod@format); [`onnx`] and [`npz`] export to other programs.
 
 mod bits;
+mod bytes;
 mod convert;
 mod draw;
 pub(crate) mod ensemble;

@@ -1,13 +1,15 @@
 //! Binary networks drawn from a trained distribution, and their logits.
 //!
 //! Wide layers look up sums of whole numbers ([`super::subsets`] and [`super::whole`], or [`super::fours`]
-//! for rectified activations); narrow ones add real numbers ([`super::sums`]). Images are processed in tiles of four, and a tile
-//! is prepared once for all networks.
+//! for rectified activations), or multiply bytes where the processor has tiles of them ([`super::bytes`]): the sums are the
+//! same. Narrow layers add real numbers ([`super::sums`]). Images are processed in tiles of four, or of 32
+//! with products of bytes, and a tile is prepared once for all networks.
 
 use remanent_math::multiversioned;
 use remanent_math::philox::Stream;
 
 use super::bits::{BLOCK, Bits, LANES};
+use super::bytes;
 use super::draw::Thresholds;
 use super::forward::{fill, normalise, scale, scale_and_shift};
 use super::fours::{self, Rounded};
@@ -19,8 +21,6 @@ use crate::architecture::{Activation, Architecture};
 use crate::kernels;
 use crate::network::{Network, Weights};
 
-/// Images in a tile.
-pub(crate) const IMAGES: usize = TILE;
 /// A layer with fewer outputs adds real numbers.
 pub(crate) const FEWEST_OUTPUTS: usize = 64;
 
@@ -39,6 +39,8 @@ pub(crate) struct Ensemble {
     affine: Vec<Affine>,
     output_scale: f32,
     standardise: Option<[f32; 2]>,
+    /// Whether sums are products of bytes.
+    bytes: bool,
 }
 
 /// One layer of a drawn network.
@@ -47,16 +49,27 @@ enum Drawn {
     Whole(Signs),
     /// For rectified activations.
     Rectified(fours::Signs),
+    /// For whole numbers of both kinds.
+    Bytes(bytes::Signs),
     Real(Bits),
     /// Few outputs: their weights as numbers, input by input.
     Few(Vec<[f32; FEW_OUTPUTS]>),
 }
 
+/// What the inputs of a layer are, and how they are added.
+#[derive(Clone, Copy)]
+struct Kind {
+    rectified: bool,
+    bytes: bool,
+}
+
 impl Drawn {
-    fn new(shape: (usize, usize), positive: &[u8], rectified: bool, order: &[u32]) -> Self {
+    fn new(shape: (usize, usize), positive: &[u8], kind: Kind, order: &[u32]) -> Self {
         let (inputs, outputs) = shape;
         if looks_up(shape) {
-            if rectified {
+            if kind.bytes {
+                Self::Bytes(bytes::Signs::new(inputs, outputs, positive))
+            } else if kind.rectified {
                 Self::Rectified(fours::Signs::new(inputs, outputs, positive))
             } else {
                 Self::Whole(Signs::new(outputs, positive, order))
@@ -81,18 +94,23 @@ pub(crate) struct Member {
     rest: Vec<Drawn>,
 }
 
-/// Four images.
+/// Some images: four, or 32 with products of bytes.
 pub(crate) struct Tile {
     whole: Whole,
-    images: [Vec<f32>; TILE],
+    numbers: bytes::Numbers,
+    meanings: Vec<Meaning>,
+    images: Vec<Vec<f32>>,
 }
 
 /// Buffers for the neurons of a tile.
 #[derive(Default)]
 pub(crate) struct Workspace {
-    h: [Vec<f32>; TILE],
-    z: [Vec<f32>; TILE],
+    h: Vec<Vec<f32>>,
+    z: Vec<Vec<f32>>,
     whole: Whole,
+    numbers: bytes::Numbers,
+    meanings: Vec<Meaning>,
+    product: bytes::Product,
     tables: subsets::Tables,
     sums: Vec<subsets::Sums>,
     rounded: [Rounded; TILE],
@@ -116,12 +134,22 @@ impl Ensemble {
             affine: affine.collect(),
             output_scale: network.log_scale.exp(),
             standardise: network.standardise,
+            bytes: bytes::is_available(),
         }
+    }
+
+    /// Images in a tile.
+    pub(crate) fn images(&self) -> usize {
+        if self.bytes { bytes::IMAGES } else { TILE }
     }
 
     /// Whether the order of pixels matters for the speed: they are whole numbers, and groups of zeros
     /// are left out.
     pub(crate) fn leaves_out_zeros(&self) -> bool {
+        !self.bytes && self.takes_whole_pixels()
+    }
+
+    fn takes_whole_pixels(&self) -> bool {
         self.architecture.shapes().next().is_some_and(looks_up)
     }
 
@@ -129,7 +157,8 @@ impl Ensemble {
     pub(crate) fn size(&self, orders: usize) -> usize {
         let sizes = self.architecture.shapes().enumerate().map(|(l, (inputs, outputs))| {
             let copies = if l == 0 { orders } else { 1 };
-            copies * Signs::size(inputs, outputs)
+            let size = if self.bytes { bytes::Signs::size } else { Signs::size };
+            copies * size(inputs, outputs)
         });
         sizes.sum()
     }
@@ -143,35 +172,53 @@ impl Ensemble {
         {
             thresholds.draw(stream, index, &mut positive);
             index += thresholds.indices();
+            let kind = Kind { rectified: false, bytes: self.bytes };
             if l == 0 {
-                let drawn = |order: &Vec<u32>| Drawn::new(shape, &positive, false, order);
+                let drawn = |order: &Vec<u32>| Drawn::new(shape, &positive, kind, order);
                 member.first = orders.iter().map(drawn).collect();
             } else {
                 let order: Vec<u32> = (0..shape.0 as u32).collect();
                 let rectified = self.architecture.activation == Activation::Relu;
-                member.rest.push(Drawn::new(shape, &positive, rectified, &order));
+                let kind = Kind { rectified, ..kind };
+                member.rest.push(Drawn::new(shape, &positive, kind, &order));
             }
         }
         member
     }
 
-    /// At most four images, one after another, with their pixels in this order.
+    /// At most [`images`](Self::images) images, one after another, with their pixels in this order.
     pub(crate) fn tile(&self, images: &[f32], order: &[u32]) -> Tile {
         let inputs = self.architecture.inputs();
-        let mut tile = Tile { whole: Whole::default(), images: Default::default() };
-        if self.leaves_out_zeros() {
-            let black = vec![0.0; inputs];
-            let mut four = [black.as_slice(); TILE];
-            four.iter_mut().zip(images.chunks_exact(inputs)).for_each(|(a, b)| *a = b);
-            tile.whole.set_pixels(four, order, self.standardise);
-        } else {
-            tile.images.fill(vec![0.0; inputs]);
+        let mut tile = Tile {
+            whole: Whole::default(),
+            numbers: bytes::Numbers::default(),
+            meanings: Vec::new(),
+            images: Vec::new(),
+        };
+        if !self.takes_whole_pixels() {
+            tile.images = vec![vec![0.0; inputs]; self.images()];
             for (pixels, image) in tile.images.iter_mut().zip(images.chunks_exact(inputs)) {
                 pixels.copy_from_slice(image);
                 if let Some([mean, deviation]) = self.standardise {
                     kernels::standardise(mean, deviation, pixels);
                 }
             }
+            return tile;
+        }
+        let black = vec![0.0; inputs];
+        let mut fours = images.chunks(TILE * inputs).map(|images| {
+            let mut four = [black.as_slice(); TILE];
+            four.iter_mut().zip(images.chunks_exact(inputs)).for_each(|(a, b)| *a = b);
+            let mut whole = Whole::default();
+            whole.set_pixels(four, order, self.standardise);
+            whole
+        });
+        if self.bytes {
+            let wholes: Vec<Whole> = fours.collect();
+            put_numbers(&wholes, inputs, &mut tile.numbers, &mut tile.meanings);
+        } else if let Some(whole) = fours.next() {
+            tile.whole = whole;
+            tile.whole.leave_out_zeros();
         }
         tile
     }
@@ -183,12 +230,14 @@ impl Ensemble {
         order: usize,
         tile: &Tile,
         workspace: &'a mut Workspace,
-    ) -> &'a [Vec<f32>; TILE] {
+    ) -> &'a [Vec<f32>] {
         let layers = self.architecture.layers();
+        workspace.h.resize_with(self.images(), Vec::new);
+        workspace.z.resize_with(self.images(), Vec::new);
         let drawn = std::iter::once(&member.first[order]).chain(&member.rest);
         for (l, (drawn, (inputs, outputs))) in drawn.zip(self.architecture.shapes()).enumerate() {
             let root = root_factor(inputs);
-            let images = (l == 0).then_some(&tile.images);
+            let images = (l == 0).then_some(&tile.images[..]);
             match drawn {
                 Drawn::Whole(signs) => {
                     let pixels = (l == 0).then_some(&tile.whole);
@@ -198,6 +247,13 @@ impl Ensemble {
                     workspace.look_up(signs, pixels, root);
                 }
                 Drawn::Rectified(signs) => workspace.look_up_fours(signs, root),
+                Drawn::Bytes(signs) => {
+                    let pixels = (l == 0).then_some((&tile.numbers, &tile.meanings[..]));
+                    if pixels.is_none() {
+                        workspace.set_numbers(inputs, self.architecture.activation);
+                    }
+                    workspace.multiply_bytes(signs, pixels, root);
+                }
                 Drawn::Real(bits) => workspace.add(bits, images, root),
                 Drawn::Few(weights) => workspace.multiply(weights, images, root, outputs),
             }
@@ -240,8 +296,47 @@ impl Workspace {
 
     /// The activations, which have two values, as whole numbers.
     fn set_steps(&mut self, activation: Activation) {
-        let step = if activation == Activation::Gate { Step::Gate } else { Step::Sign };
-        self.whole.set_activations(&self.h, step);
+        self.whole.set_activations(&self.h, step_of(activation));
+    }
+
+    /// The activations as bytes.
+    fn set_numbers(&mut self, inputs: usize, activation: Activation) {
+        if activation != Activation::Relu {
+            let four = |h: &[Vec<f32>]| {
+                let mut whole = Whole::default();
+                whole.set_activations(h, step_of(activation));
+                whole
+            };
+            let wholes: Vec<Whole> = self.h.chunks(TILE).map(four).collect();
+            put_numbers(&wholes, inputs, &mut self.numbers, &mut self.meanings);
+            return;
+        }
+        self.numbers.resize(inputs, 2);
+        self.meanings.clear();
+        let rounded = &mut self.rounded[0];
+        for (image, h) in self.h.iter_mut().enumerate() {
+            rounded.set(h);
+            self.numbers.set(image, 16, &rounded.words()[..inputs]);
+            self.meanings.push(Meaning::of(rounded.unit, rounded.total));
+        }
+    }
+
+    /// z from bytes: those given, or the activations.
+    fn multiply_bytes(
+        &mut self,
+        signs: &bytes::Signs,
+        given: Option<(&bytes::Numbers, &[Meaning])>,
+        root: f32,
+    ) {
+        let (numbers, meanings) = given.unwrap_or((&self.numbers, &self.meanings));
+        self.product.set(numbers, signs);
+        for (image, (z, meaning)) in self.z.iter_mut().zip(meanings).enumerate() {
+            z.resize(signs.outputs(), 0.0);
+            let factors = [root * meaning.scale, root * meaning.offset];
+            self.product.interpret(image, factors, signs, z);
+        }
+        // Places without an image.
+        self.z[meanings.len()..].iter_mut().for_each(|z| z.resize(signs.outputs(), 0.0));
     }
 
     /// z from rectified activations.
@@ -262,7 +357,7 @@ impl Workspace {
     }
 
     /// z from real numbers: those given, or the activations.
-    fn add(&mut self, bits: &Bits, given: Option<&[Vec<f32>; TILE]>, root: f32) {
+    fn add(&mut self, bits: &Bits, given: Option<&[Vec<f32>]>, root: f32) {
         self.lanes.resize(bits.groups(), [0.0; LANES]);
         for (h, z) in given.unwrap_or(&self.h).iter().zip(&mut self.z) {
             fill(&mut self.blocks, h);
@@ -277,16 +372,18 @@ impl Workspace {
     fn multiply(
         &mut self,
         weights: &[[f32; FEW_OUTPUTS]],
-        given: Option<&[Vec<f32>; TILE]>,
+        given: Option<&[Vec<f32>]>,
         root: f32,
         outputs: usize,
     ) {
-        let h = given.unwrap_or(&self.h).each_ref().map(Vec::as_slice);
-        let mut sums = [[0.0; FEW_OUTPUTS]; TILE];
-        multiply_few(weights, h, &mut sums);
-        for (sums, z) in sums.iter().zip(&mut self.z) {
-            z.clear();
-            z.extend(sums[..outputs].iter().map(|sum| root * sum));
+        let fours = given.unwrap_or(&self.h).as_chunks::<TILE>().0;
+        for (four, z) in fours.iter().zip(self.z.as_chunks_mut::<TILE>().0) {
+            let mut sums = [[0.0; FEW_OUTPUTS]; TILE];
+            multiply_few(weights, four.each_ref().map(Vec::as_slice), &mut sums);
+            for (sums, z) in sums.iter().zip(z) {
+                z.clear();
+                z.extend(sums[..outputs].iter().map(|sum| root * sum));
+            }
         }
     }
 
@@ -337,6 +434,79 @@ multiversioned! {
         for ((z, &sum), &total) in z.iter_mut().zip(sums).zip(totals) {
             let signed = sum.wrapping_mul(2).wrapping_sub(meaning.total);
             *z = scale * signed as f32 + offset * total as f32;
+        }
+    }
+}
+
+fn step_of(activation: Activation) -> Step {
+    if activation == Activation::Gate { Step::Gate } else { Step::Sign }
+}
+
+/// The numbers of images, four in each of `wholes`, byte by byte, and what they mean.
+fn put_numbers(
+    wholes: &[Whole],
+    inputs: usize,
+    numbers: &mut bytes::Numbers,
+    meanings: &mut Vec<Meaning>,
+) {
+    let images = || wholes.iter().flat_map(|whole| (0..TILE).map(move |image| (whole, image)));
+    let planes = images().map(|(whole, image)| whole.planes(image)).max();
+    numbers.resize(inputs, planes.unwrap_or(1));
+    meanings.clear();
+    let mut of_image = Vec::new();
+    for (place, (whole, image)) in images().enumerate() {
+        whole.numbers(image, &mut of_image);
+        numbers.set(place, 0, &of_image[..inputs]);
+        meanings.push(whole.meanings[image]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::architecture::Normalisation;
+
+    /// Logits of 37 images by an ensemble.
+    fn logits(ensemble: &Ensemble, images: &[f32]) -> Vec<Vec<f32>> {
+        let inputs = ensemble.architecture.inputs();
+        let orders = [(0..inputs as u32).collect::<Vec<u32>>()];
+        let member = ensemble.draw(&Stream::new(1, 2, 3, 4), &orders);
+        let mut workspace = Workspace::default();
+        let mut out = Vec::new();
+        for images in images.chunks(ensemble.images() * inputs) {
+            let tile = ensemble.tile(images, &orders[0]);
+            let logits = ensemble.logits(&member, 0, &tile, &mut workspace);
+            out.extend(logits.iter().take(images.len() / inputs).cloned());
+        }
+        out
+    }
+
+    /// For bytes and real pixels, all activations, and widths with ragged edges: the same bits.
+    #[test]
+    fn products_of_bytes_are_lookups() {
+        if !bytes::is_available() {
+            return;
+        }
+        for activation in [Activation::Relu, Activation::Sign, Activation::Gate] {
+            let architecture = Architecture {
+                widths: vec![70, 67, 130, 20, 10],
+                activation,
+                normalisation: Normalisation::Layer,
+            };
+            let network = Network::random(&architecture, Weights::Field, 1.0, 3, 0).unwrap();
+            let mut uniforms = vec![0.0; 37 * 70];
+            Stream::new(5, 5, 5, 5).fill_uniforms(0, &mut uniforms);
+            let rounded: Vec<f32> =
+                uniforms.iter().map(|x| (x * 255.0_f32).floor() / 255.0).collect();
+            for images in [uniforms, rounded] {
+                let by_bytes = Ensemble::new(&network);
+                let by_lookup = Ensemble { bytes: false, ..Ensemble::new(&network) };
+                assert_eq!(
+                    logits(&by_bytes, &images),
+                    logits(&by_lookup, &images),
+                    "{activation:?}"
+                );
+            }
         }
     }
 }

@@ -119,6 +119,11 @@ impl Rounded {
         self.total += round(&h[groups..], per_unit, u32::MAX, others);
     }
 
+    /// The rounded numbers in the upper halves of words, input by input.
+    pub(super) fn words(&self) -> &[u32] {
+        &self.words
+    }
+
     /// The words of a group.
     #[inline(always)]
     fn group(&self, group: usize) -> [u32; GROUP] {

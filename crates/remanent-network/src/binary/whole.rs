@@ -89,7 +89,7 @@ impl Whole {
     }
 
     /// The activations of hidden neurons: ±1, or 0 and 1.
-    pub(super) fn set_activations(&mut self, h: &[Vec<f32>; TILE], step: Step) {
+    pub(super) fn set_activations(&mut self, h: &[Vec<f32>], step: Step) {
         self.use_all(h[0].len());
         self.bounds = [h[0].len() as u32, 0];
         for (i, h) in h.iter().enumerate() {
@@ -101,6 +101,29 @@ impl Whole {
                 Step::Gate => put_bits(h, halves, low, 1.0, 0.0),
             };
         }
+    }
+
+    /// The numbers of an image: at most `planes` bytes each.
+    pub(super) fn numbers(&self, image: usize, out: &mut Vec<u32>) {
+        let (low, high) = (&self.low[image], &self.high[image]);
+        out.clear();
+        if self.meanings[image].long {
+            let numbers = low.iter().zip(high);
+            out.extend(numbers.map(|(low, high)| low >> 16 | high >> 16 << LOW_BITS));
+        } else {
+            out.extend(low.iter().map(|low| low >> 16));
+        }
+    }
+
+    /// Bytes of the numbers of an image.
+    pub(super) fn planes(&self, image: usize) -> usize {
+        if self.meanings[image].long { BITS.div_ceil(8) as usize } else { 1 }
+    }
+
+    /// Leaves out the groups of inputs that are zero in all images.
+    pub(super) fn leave_out_zeros(&mut self) {
+        self.drop_zeros();
+        self.set_bounds();
     }
 
     /// The pixels of images, input `order[i]` in place i. `standardise` has the mean and the
@@ -132,7 +155,6 @@ impl Whole {
                 meaning.offset = (meaning.offset - mean) / deviation;
             }
         }
-        self.leave_out_zeros();
         self.set_bounds();
     }
 
@@ -141,7 +163,7 @@ impl Whole {
         self.bounds = [largest(&self.low), largest(&self.high)];
     }
 
-    fn leave_out_zeros(&mut self) {
+    fn drop_zeros(&mut self) {
         let any = |part: &[Vec<u32>; TILE], g: usize| {
             part.iter().any(|image| image[g * GROUP..][..GROUP].iter().any(|&u| u > 0))
         };

@@ -6,7 +6,7 @@ use remanent_math::multiversioned;
 use remanent_math::philox::Stream;
 
 use super::Probabilities;
-use crate::binary::ensemble::{Ensemble, IMAGES, Member, Tile, Workspace};
+use crate::binary::ensemble::{Ensemble, Member, Tile, Workspace};
 use crate::network::Network;
 
 /// Images that are prepared together, for all networks in memory.
@@ -40,7 +40,7 @@ pub(super) fn add_all(
                 let images = start..view.len().min(start + TOGETHER);
                 let tiles = tiles(&ensemble, view, images, &orders[order]);
                 for member in &members {
-                    let values = values.chunks_mut(IMAGES * out.classes);
+                    let values = values.chunks_mut(ensemble.images() * out.classes);
                     for (tile, values) in tiles.iter().zip(values) {
                         let logits = ensemble.logits(member, order, tile, &mut workspace);
                         for (logits, values) in logits.iter().zip(values.chunks_mut(out.classes)) {
@@ -92,9 +92,10 @@ fn tiles(
     order: &[u32],
 ) -> Vec<Tile> {
     let mut pixels = Vec::new();
-    let mut tiles = Vec::with_capacity(images.len().div_ceil(IMAGES));
-    for start in images.clone().step_by(IMAGES) {
-        let chosen: Vec<u32> = (start..images.end.min(start + IMAGES)).map(|i| i as u32).collect();
+    let mut tiles = Vec::with_capacity(images.len().div_ceil(ensemble.images()));
+    for start in images.clone().step_by(ensemble.images()) {
+        let end = images.end.min(start + ensemble.images());
+        let chosen: Vec<u32> = (start..end).map(|i| i as u32).collect();
         pixels.resize(chosen.len() * view.inputs(), 0.0);
         view.batch(&chosen, &mut pixels);
         tiles.push(ensemble.tile(&pixels, order));

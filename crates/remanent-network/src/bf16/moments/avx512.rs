@@ -367,6 +367,7 @@ fn fetch(x: &[f32], place: Place) {
 const AHEAD: usize = 512;
 
 /// The step of [`fused`](crate::fused), from the gradients by mean and variance to θ; gives what was subtracted.
+#[allow(clippy::needless_range_loop, reason = "several arrays are indexed")]
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn step<const KEPT: bool, const ANCHORED: bool>(
@@ -446,6 +447,7 @@ fn inverses<const N: usize>(x: [__m512; N]) -> [__m512; N] {
 }
 
 /// tanh βθ and 1 − tanh² βθ, for β > 0.
+#[allow(clippy::needless_range_loop, reason = "several arrays are indexed")]
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn moments<const N: usize>(beta: __m512, theta: [__m512; N]) -> ([__m512; N], [__m512; N]) {
