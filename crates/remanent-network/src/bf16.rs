@@ -26,7 +26,7 @@ mod plain;
 use std::sync::OnceLock;
 
 use crate::tiles::amx::{self, Numbers};
-use crate::tiles::{Panels, SIDE, Sink, Tile};
+use crate::tiles::{Panels, SIDE, Sink, Tile, transpose};
 
 /// Numbers of k in a tile.
 const DEPTH: usize = 2 * SIDE;
@@ -137,7 +137,7 @@ impl Operand {
 
     /// Makes a left operand of a right one, or a right one of a left one: the transposed matrix.
     pub fn transpose(&mut self) {
-        self.tiles.iter_mut().for_each(|tile| transpose_words(&mut tile.0));
+        self.tiles.iter_mut().for_each(|tile| transpose(&mut tile.0));
     }
 
     /// All panels.
@@ -177,11 +177,7 @@ impl<'a> Rows<'a> {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub use avx512::transpose as transpose_words;
-#[cfg(target_arch = "x86_64")]
 use avx512::{pack_across as pack_across_wide, pack_along as pack_along_wide};
-#[cfg(not(target_arch = "x86_64"))]
-pub use plain::transpose as transpose_words;
 #[cfg(not(target_arch = "x86_64"))]
 use plain::{pack_across as pack_across_wide, pack_along as pack_along_wide};
 
@@ -200,12 +196,6 @@ pub fn multiply(path: Path, a: Panels<'_>, b: Panels<'_>, sink: &mut impl Sink) 
         Path::Avx512 => plain::multiply(a, b, sink),
         Path::Plain => plain::multiply(a, b, sink),
     }
-}
-
-/// The two numbers of a pair: that of the smaller k first.
-#[inline(always)]
-pub fn unpack(pair: u32) -> [f32; 2] {
-    [f32::from_bits(pair << 16), f32::from_bits(pair & 0xffff_0000)]
 }
 
 #[cfg(test)]

@@ -7,8 +7,10 @@
 
 pub mod amx;
 mod sink;
+mod transpose;
 
 pub use sink::{Rowwise, Sink, Tiled, Transposed};
+pub use transpose::transpose;
 
 /// Rows of a left tile, columns of a right tile, and words of k in both.
 pub const SIDE: usize = 16;
@@ -57,4 +59,10 @@ impl<'a> Panels<'a> {
     pub fn tile(&self, panel: usize, block: usize) -> &'a Tile {
         &self.tiles[panel * self.strides[0] + block * self.strides[1]]
     }
+}
+
+/// The two bfloat16 of a word: that of the smaller k first.
+#[inline(always)]
+pub fn unpack(pair: u32) -> [f32; 2] {
+    [f32::from_bits(pair << 16), f32::from_bits(pair & 0xffff_0000)]
 }

@@ -40,17 +40,6 @@ pub fn pack_across(x: Rows<'_>, tile: &mut Tile) {
     }
 }
 
-/// Exchanges rows and columns, likewise.
-#[expect(unsafe_code, reason = "a call that needs the instructions, after they were detected")]
-pub fn transpose<T: super::plain::Word>(matrix: &mut [[T; SIDE]; SIDE]) {
-    if is_available() {
-        // SAFETY: the processor has the instructions.
-        unsafe { exchange(matrix) }
-    } else {
-        super::plain::transpose(matrix);
-    }
-}
-
 /// See [`super::multiply`].
 ///
 /// # Panics
@@ -80,41 +69,6 @@ fn across(x: Rows<'_>, tile: &mut Tile) {
     for (p, pairs) in tile.0.iter_mut().enumerate() {
         let rounded = round(sixteen(x.row(2 * p)), sixteen(x.row(2 * p + 1)));
         *pairs = words(_mm512_permutexvar_epi16(order, rounded));
-    }
-}
-
-/// A 16 × 16 matrix with rows and columns exchanged: first words, then pairs of them within quarters of a register,
-/// then the quarters.
-#[target_feature(enable = "avx512f")]
-fn exchange<T: super::plain::Word>(matrix: &mut [[T; SIDE]; SIDE]) {
-    let mut a = [_mm512_setzero_si512(); SIDE];
-    for (a, row) in a.iter_mut().zip(&*matrix) {
-        *a = load_words(&row.map(T::bits));
-    }
-    let mut b = a;
-    for i in (0..SIDE).step_by(2) {
-        b[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]);
-        b[i + 1] = _mm512_unpackhi_epi32(a[i], a[i + 1]);
-    }
-    for i in (0..SIDE).step_by(4) {
-        a[i] = _mm512_unpacklo_epi64(b[i], b[i + 2]);
-        a[i + 1] = _mm512_unpackhi_epi64(b[i], b[i + 2]);
-        a[i + 2] = _mm512_unpacklo_epi64(b[i + 1], b[i + 3]);
-        a[i + 3] = _mm512_unpackhi_epi64(b[i + 1], b[i + 3]);
-    }
-    // a[4 r + c] has, in quarter q, the words of column 4 q + c of the rows 4 r to 4 r + 3.
-    let mut put = |row: usize, v: __m512i| matrix[row] = words(v).map(T::of);
-    for c in 0..4 {
-        let low = _mm512_shuffle_i32x4::<0x88>(a[c], a[4 + c]);
-        let high = _mm512_shuffle_i32x4::<0xdd>(a[c], a[4 + c]);
-        let (low2, high2) = (
-            _mm512_shuffle_i32x4::<0x88>(a[8 + c], a[12 + c]),
-            _mm512_shuffle_i32x4::<0xdd>(a[8 + c], a[12 + c]),
-        );
-        put(c, _mm512_shuffle_i32x4::<0x88>(low, low2));
-        put(8 + c, _mm512_shuffle_i32x4::<0xdd>(low, low2));
-        put(4 + c, _mm512_shuffle_i32x4::<0x88>(high, high2));
-        put(12 + c, _mm512_shuffle_i32x4::<0xdd>(high, high2));
     }
 }
 

@@ -2,8 +2,8 @@
 
 use remanent_math::multiversioned;
 
-use super::{Rows, unpack};
-use crate::tiles::{Panels, SIDE, Sink, Sums, Tile};
+use super::Rows;
+use crate::tiles::{Panels, SIDE, Sink, Sums, Tile, unpack};
 
 /// A number rounded to bfloat16, in the upper half of the word.
 #[inline(always)]
@@ -52,44 +52,6 @@ multiversioned! {
                     *word = pair(first, 0.0);
                 }
             }
-        }
-    }
-}
-
-/// 32 bits.
-pub trait Word: Copy {
-    /// The bits.
-    fn bits(self) -> u32;
-    /// From bits.
-    fn of(bits: u32) -> Self;
-}
-
-impl Word for u32 {
-    fn bits(self) -> u32 {
-        self
-    }
-
-    fn of(bits: u32) -> Self {
-        bits
-    }
-}
-
-impl Word for f32 {
-    fn bits(self) -> u32 {
-        self.to_bits()
-    }
-
-    fn of(bits: u32) -> Self {
-        Self::from_bits(bits)
-    }
-}
-
-/// Exchanges rows and columns.
-pub fn transpose<T: Word>(matrix: &mut [[T; SIDE]; SIDE]) {
-    let old = *matrix;
-    for (r, row) in matrix.iter_mut().enumerate() {
-        for (c, word) in row.iter_mut().enumerate() {
-            *word = old[c][r];
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Where the tiles of a product go.
 
-use super::{SIDE, Sums};
-use crate::bf16::transpose_words;
+use super::{SIDE, Sums, transpose};
 
 /// Takes the tiles of a product, each once.
 pub trait Sink {
@@ -91,7 +90,7 @@ impl Sink for Transposed<'_> {
 
     #[inline(always)]
     fn done(&mut self, row: usize, column: usize) {
-        transpose_words(&mut self.0.sums.0);
+        transpose(&mut self.0.sums.0);
         self.0.put(column * SIDE, row * SIDE);
     }
 }

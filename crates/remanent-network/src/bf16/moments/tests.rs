@@ -3,13 +3,13 @@
 use remanent_math::adam::AdamStep;
 use remanent_math::philox::Stream;
 
-use super::super::{Operand, Rows, multiply, unpack};
+use super::super::{Operand, Rows, multiply};
 use super::*;
 use crate::architecture::{Activation, Architecture, Normalisation};
 use crate::fused::{self, Piece};
 use crate::kernels;
 use crate::network::{Network, Weights};
-use crate::tiles::Rowwise;
+use crate::tiles::{Rowwise, unpack};
 
 /// Layers with ragged edges in both directions.
 const SHAPES: [(usize, usize); 7] =

@@ -1,8 +1,7 @@
 //! The tile registers in plain Rust, for tests.
 
-use super::super::{SIDE, Tile};
+use super::super::{SIDE, Tile, unpack};
 use super::{Sums, Unit};
-use crate::bf16::unpack;
 
 /// Eight registers of 16 × 16 words.
 pub struct Emulation([[[u32; SIDE]; SIDE]; 8]);
