@@ -126,8 +126,8 @@ impl<'a> Claims<'a> {
         Ok(last)
     }
 
-    /// Removes the heartbeats of dead workers.
-    pub(crate) fn bury(&self) -> Result<(), FileError> {
+    /// Removes the files of dead workers. Says of how many it is not known whether they are dead.
+    pub(crate) fn bury(&self) -> Result<usize, FileError> {
         let mut observer = self.observer.lock().unwrap_or_else(PoisonError::into_inner);
         self.worker.bury(&mut observer)
     }

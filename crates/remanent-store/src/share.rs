@@ -185,7 +185,7 @@ impl<C: Cell> Batch<'_, C> {
             } else if own.is_empty() && others.is_empty() && !is_open {
                 return Ok(());
             } else {
-                pause.wait(0, self.watcher, self.interrupt);
+                pause.wait(self.watcher, self.interrupt, String::new);
             }
         }
         Ok(())
