@@ -227,7 +227,9 @@ impl<'a, C: Cell> Batch<'a, C> {
                 return Ok(());
             }
             if unknown == 0 {
-                return self.store.tidy();
+                // What cannot be removed now is removed by the next process.
+                let _ = self.store.tidy();
+                return Ok(());
             }
             pause.wait(self.watcher, self.interrupt, || {
                 let processes = counted(unknown, "process", "processes");

@@ -185,9 +185,13 @@ pub(crate) fn remove(directory: &Path, is_chosen: impl Fn(&str) -> bool) -> Resu
             files::remove(&folder.join(name))?;
         }
     }
-    // Unless there are others.
-    let _ = fs::remove_dir(folder);
+    leave(directory);
     Ok(())
+}
+
+/// Removes the folder, unless there are claims of others in it.
+pub(crate) fn leave(directory: &Path) {
+    let _ = fs::remove_dir(directory.join(CLAIMS));
 }
 
 #[cfg(test)]

@@ -140,8 +140,8 @@ impl Request<'_> {
         let store = Store::open(directory, kind, config, fresh)?.checkpoint_every(every);
         let batch = Batch::new(&store, cells, watcher, interrupt, with_models);
         let records = batch.run()?;
-        batch.settle()?;
         let times = times::read(directory)?;
+        batch.settle()?;
         let times: Vec<Option<&Time>> = batch.names.iter().map(|name| times.get(name)).collect();
         Ok(Finished {
             records,
@@ -171,7 +171,12 @@ impl Request<'_> {
         }
         let store = Store::open_as(directory, kind, config, fresh, share.about)?;
         let store = store.checkpoint_every(every);
-        Batch::new(&store, cells, watcher, interrupt, with_models).run_share(share)
+        let shared = Batch::new(&store, cells, watcher, interrupt, with_models).run_share(share)?;
+        if shared.done == shared.total {
+            // What cannot be removed now is removed by the next process.
+            let _ = store.tidy();
+        }
+        Ok(shared)
     }
 
     /// Begins the run and keeps the plan of its cells, with the seconds that each is expected to take.

@@ -70,6 +70,7 @@ impl<C: Cell> Batch<'_, C> {
             self.take_over(&all, &recorded, &shares, index, &mut result)?;
             self.claims.bury()?;
         }
+        claim::leave(&self.store.directory);
         let done = layout::recorded(&self.store.directory)?;
         result.done = self.names.iter().filter(|&name| done.contains(name)).count();
         let names: HashSet<&String> = self.names.iter().collect();

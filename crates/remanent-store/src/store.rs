@@ -249,9 +249,11 @@ impl Store {
         Place::new(&Layout::of(&self.directory, 0), self.name(cell), cell.key())
     }
 
-    /// Leaves a run that is done as a process leaves it that was alone there, unless others work in it. Nothing
-    /// is computed with this store any more.
+    /// Leaves a run that is done as a process leaves it that was alone there. Of several processes that end at the
+    /// same time, the last one to withdraw sees none of the others, and does it. Nothing is computed with this
+    /// store any more.
     pub(crate) fn tidy(&self) -> Result<(), FileError> {
+        self.worker.withdraw();
         if self.worker.try_alone()? {
             sweep(&self.directory)?;
             times::gather(&self.directory)?;
@@ -285,6 +287,7 @@ fn wait_alone(directory: &Path, worker: &Worker) -> Result<(), StoreError> {
 pub fn remove(directory: &Path) -> Result<(), StoreError> {
     let worker = Worker::start(directory, "")?;
     wait_alone(directory, &worker)?;
+    clear_leftovers(directory, &worker)?;
     for folder in FOLDERS.into_iter().chain([PLANS, FAILURES, CLAIMS, times::PARTS]) {
         let path = directory.join(folder);
         match fs::remove_dir_all(&path) {
@@ -292,7 +295,6 @@ pub fn remove(directory: &Path) -> Result<(), StoreError> {
             result => result.map_err(FileError::new("remove", &path))?,
         }
     }
-    atomic::sweep(directory)?;
     // The marker is the last: a process that is killed here leaves a run, which can be removed.
     [TIMES, LOCK, MARKER].iter().try_for_each(|name| files::remove(&directory.join(name)))?;
     Ok(())

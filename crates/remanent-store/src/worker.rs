@@ -175,7 +175,7 @@ pub(crate) struct Worker {
     folder: PathBuf,
     shared: Arc<Shared>,
     lock: Option<File>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
     /// Whether this process has the directory for itself.
     opening: AtomicBool,
 }
@@ -210,7 +210,7 @@ impl Worker {
                 let _ = theirs.write(number);
             }
         };
-        let thread = Some(std::thread::spawn(beat));
+        let thread = Mutex::new(Some(std::thread::spawn(beat)));
         Ok(Self { id, folder, shared, lock: Some(lock), thread, opening: AtomicBool::new(false) })
     }
 
@@ -337,6 +337,18 @@ impl Worker {
         Ok(())
     }
 
+    /// Removes the heartbeat: this process computes nothing any more, and others need not see it. The lock is held
+    /// until it is dropped.
+    pub(crate) fn withdraw(&self) {
+        self.shared.state().is_over = true;
+        self.shared.wake.notify_all();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+        let _ = files::remove(&self.shared.path);
+    }
+
     pub(crate) fn observer(&self) -> Observer {
         Observer::new(&self.folder)
     }
@@ -344,14 +356,9 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.shared.state().is_over = true;
-        self.shared.wake.notify_all();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
         // What cannot be removed is found to be dead by others.
+        self.withdraw();
         let _ = self.share();
-        let _ = files::remove(&self.shared.path);
         // To close the file is not enough: a process that is just being started by another thread
         // has a copy of it for a moment.
         let _ = self.lock.take().map(|file| file.unlock());
@@ -595,5 +602,21 @@ mod tests {
         assert_eq!(lock(&workers[0].folder, &workers[0].id), Lock::Held);
         workers[1].bury(&mut workers[1].observer()).unwrap();
         assert!(ids(&workers[0].folder).unwrap().contains(&workers[0].id));
+    }
+
+    #[test]
+    fn of_those_that_leave_at_once_the_last_is_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let workers = [0, 1].map(|_| Worker::start(directory.path(), "").unwrap());
+        let alone = || workers.each_ref().map(|worker| worker.try_alone().unwrap());
+        assert_eq!(alone(), [false, false]);
+        workers[0].withdraw();
+        assert_eq!(alone(), [false, true]);
+        workers[1].share().unwrap();
+        // Both have looked at each other before they left: each looks again afterwards.
+        workers[1].withdraw();
+        assert!(workers[1].try_alone().unwrap());
+        workers[1].share().unwrap();
+        assert!(workers[0].try_alone().unwrap());
     }
 }

@@ -152,7 +152,8 @@ fn nothing_is_submitted_for_a_run_that_is_done() {
     assert!(!directory.path().join("runs/a/slurm").exists());
     let script = |time: &str| {
         let other = RUN.replace("runs/a", "runs/b");
-        let mut command = remanent(&directory, &format!("submit --dry-run --time {time} -- {other}"));
+        let mut command =
+            remanent(&directory, &format!("submit --dry-run --time {time} -- {other}"));
         String::from_utf8(command.unwrap().stdout).unwrap()
     };
     for time in ["90", "30:00", "12:00:00", "2-12", "2-12:30", "2-12:30:00"] {
