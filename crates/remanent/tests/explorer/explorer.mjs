@@ -202,7 +202,7 @@ await test('names of runs and networks are readable on a narrow screen', async (
   assert.ok(tallest < 60, `a row of the list is ${tallest} pixels tall`);
   await close(list);
   const model = await open('#model', options);
-  await model.waitForSelector('#m-model option');
+  await model.waitForSelector('#m-model option', { state: 'attached' });
   const width = await model.evaluate(() => document.getElementById('m-model').clientWidth);
   assert.ok(width > 250, `the list of networks is ${width} pixels wide`);
   await close(model);
