@@ -1,5 +1,5 @@
 //! The run directories below a folder, for whoever looks at them: `remanent runs` and the explorer. Nothing
-//! is locked and nothing is written.
+//! is locked and nothing is written, except by [`remove`].
 //!
 //! [`find`] names the run directories, [`Overview::read`] tells the state of one and its key numbers, and
 //! [`results::read`] gives all that came of it, cells under way included.
@@ -13,9 +13,10 @@ use std::time::SystemTime;
 use std::{fs, io};
 
 use remanent_network::predictor::Predictor;
-use remanent_store::Observer;
+use remanent_store::files::FileError;
 use remanent_store::sealed::SealError;
 use remanent_store::status::{State, Status};
+use remanent_store::{Observer, StoreError};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -176,12 +177,9 @@ fn numbers(results: &Results) -> Vec<CaseNumbers> {
 }
 
 /// Removes a run directory: the files that the program has written there, and the folder if nothing else is
-/// left in it. Returns whether it was.
-pub fn remove(directory: &Path) -> Result<bool, io::Error> {
-    const FILES: [&str; 10] = [
-        "experiment.json",
-        "lock",
-        "times.csv",
+/// left in it. Returns whether it was. Refused with [`StoreError::InUse`] while a process works there.
+pub fn remove(directory: &Path) -> Result<bool, StoreError> {
+    const FILES: [&str; 8] = [
         progress::FILE,
         "training.svg",
         "summary.json",
@@ -189,16 +187,18 @@ pub fn remove(directory: &Path) -> Result<bool, io::Error> {
         "accuracy.csv",
         "epochs.csv",
         "results.npz",
+        "plot.svg",
     ];
-    let ignore_missing = |result: io::Result<()>| match result {
+    remanent_store::remove(directory)?;
+    let gone = |result: io::Result<()>, path: &Path| match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        result => result,
+        result => result.map_err(FileError::new("remove", path)),
     };
-    for folder in ["records", "checkpoints", "models", "tensorboard"] {
-        ignore_missing(fs::remove_dir_all(directory.join(folder)))?;
+    for folder in ["tensorboard", "slurm"].map(|name| directory.join(name)) {
+        gone(fs::remove_dir_all(&folder), &folder)?;
     }
-    for file in FILES {
-        ignore_missing(fs::remove_file(directory.join(file)))?;
+    for file in FILES.map(|name| directory.join(name)) {
+        gone(fs::remove_file(&file), &file)?;
     }
     Ok(fs::remove_dir(directory).is_ok())
 }
@@ -229,7 +229,10 @@ mod tests {
     fn a_folder_with_other_files_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         for run in ["run", "mixed"] {
-            fs::create_dir_all(folder.path().join(run).join("records")).unwrap();
+            for part in ["records", "plans", "failures", "claims", "times", "slurm"] {
+                fs::create_dir_all(folder.path().join(run).join(part)).unwrap();
+                fs::write(folder.path().join(run).join(part).join("x.json"), "x").unwrap();
+            }
             fs::write(folder.path().join(run).join("experiment.json"), "x").unwrap();
         }
         fs::write(folder.path().join("mixed/thesis.tex"), "x").unwrap();

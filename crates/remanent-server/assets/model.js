@@ -174,7 +174,7 @@ function pointer(event) {
 }
 
 function build() {
-  const field = (id, text, control) => el('div', { class: 'control choice' }, el('label', { for: id }, text), control);
+  const field = (id, text, control, kind = '') => el('div', { class: `control choice ${kind}` }, el('label', { for: id }, text), control);
   parts = {
     model: el('select', { id: 'm-model', onchange: choose }),
     task: el('select', { id: 'm-task', onchange: () => { write(); ask(); } }),
@@ -191,7 +191,7 @@ function build() {
   };
   fill(document.getElementById('model'), el('div', { class: 'model' },
     el('form', { class: 'image', 'aria-label': 'Network and image', onsubmit: (event) => event.preventDefault() },
-      el('fieldset', {}, el('legend', {}, 'Network'), field('m-model', 'Trained network', parts.model), field('m-task', 'Asked as in', parts.task)),
+      el('fieldset', {}, el('legend', {}, 'Network'), field('m-model', 'Trained network', parts.model, 'wide'), field('m-task', 'Asked as in', parts.task)),
       el('fieldset', {}, el('legend', {}, 'Image'), field('m-source', 'Images', parts.source), field('m-index', 'Number', parts.index),
         parts.canvas,
         el('p', { class: 'notes', id: 'm-help' }, 'Draw with the mouse, or with arrow keys and the space bar; Shift and an arrow draws a line.'),

@@ -8,6 +8,7 @@ use axum::body::Body;
 use axum::extract::{Path, Query as Parameters, State};
 use axum::http::{Response, StatusCode};
 use remanent_lab::experiment::{Detail, ErrorKind, NoView, Prepared, Report, Resources};
+use remanent_lab::lists::{Values, ValuesError};
 use remanent_lab::options::Words;
 use remanent_lab::plan::Plan;
 use remanent_lab::theory::{Query, Question};
@@ -146,7 +147,11 @@ fn read(question: Question, pairs: Pairs) -> Result<Request, ApiError> {
                     ))
                 })?;
                 let value = info.kind.parse(&text).map_err(|expected| {
-                    ApiError::malformed(format!("{key} cannot be used: {expected}"))
+                    let message = format!("{key} cannot be used: {expected}");
+                    match text.parse::<Values>() {
+                        Err(ValuesError::TooMany { .. }) => ApiError::out_of_bounds(message),
+                        _ => ApiError::malformed(message),
+                    }
                 })?;
                 if table.insert(key.to_owned(), value).is_some() {
                     return Err(ApiError::malformed(format!("{key} is given twice")));

@@ -5,7 +5,8 @@ pub fn duration(seconds: f64) -> String {
     match seconds {
         // Not measured.
         s if !(s.is_finite() && s >= 0.0) => "–".to_owned(),
-        s if s < 0.0995 => format!("{:.0} ms", 1e3 * s),
+        // Also for -0, the sum of no times.
+        s if s < 0.0995 => format!("{:.0} ms", 1e3 * s.abs()),
         s if s < 9.95 => format!("{s:.1} s"),
         s if s < 99.5 => format!("{s:.0} s"),
         s if s < 9.95 * 60.0 => format!("{:.1} min", s / 60.0),
@@ -31,6 +32,7 @@ mod tests {
     #[test]
     fn units_fit_the_size() {
         for (seconds, text) in [
+            (-0.0, "0 ms"),
             (0.02, "20 ms"),
             (1.23, "1.2 s"),
             (99.4, "99 s"),

@@ -153,7 +153,10 @@ impl<'a, C: Cell> Batch<'a, C> {
                 pause.restart();
             }
             if !missing.is_empty() {
-                pause.wait(missing.len(), self.watcher, self.interrupt);
+                pause.wait(self.watcher, self.interrupt, || {
+                    let cells = counted(missing.len(), "cell", "cells");
+                    format!("waiting for {cells} under way in other processes")
+                });
             }
         }
         self.complete(records)
@@ -209,7 +212,31 @@ impl<'a, C: Cell> Batch<'a, C> {
                 failure::forget(directory, &failure.cell)?;
             }
         }
-        self.claims.bury()
+        self.claims.bury()?;
+        Ok(())
+    }
+
+    /// The run is done. Waits until it is known of all other processes whether they are alive, and removes what
+    /// the dead have left, unless others go on with more cells in the directory.
+    pub(crate) fn settle(&self) -> Result<(), FileError> {
+        let directory = &self.store.directory;
+        let mut pause = Pause::default();
+        loop {
+            let unknown = self.claims.bury()?;
+            if !claim::names(directory)?.is_empty() || self.interrupt.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            if unknown == 0 {
+                // What cannot be removed now is removed by the next process.
+                let _ = self.store.tidy();
+                return Ok(());
+            }
+            pause.wait(self.watcher, self.interrupt, || {
+                let processes = counted(unknown, "process", "processes");
+                let most = stale_after().as_secs_f64().ceil();
+                format!("all cells are done; waiting at most {most} s to see whether {processes} of another machine died")
+            });
+        }
     }
 
     pub(crate) fn keep_failure(&self, i: usize, reason: &str) -> Result<(), FileError> {
@@ -329,7 +356,7 @@ impl<'a, C: Cell> Batch<'a, C> {
     }
 }
 
-/// Waits for cells that others compute, a little longer each time.
+/// Waits for others, a little longer each time.
 #[derive(Default)]
 pub(crate) struct Pause {
     length: Duration,
@@ -347,12 +374,17 @@ impl Pause {
         self.length = Duration::ZERO;
     }
 
-    pub(crate) fn wait(&mut self, cells: usize, watcher: &dyn Watcher, interrupt: &AtomicBool) {
+    /// A pause that is long is told to the user in these words.
+    pub(crate) fn wait(
+        &mut self,
+        watcher: &dyn Watcher,
+        interrupt: &AtomicBool,
+        words: impl FnOnce() -> String,
+    ) {
         const SHORTEST: Duration = Duration::from_millis(20);
         let longest = (stale_after() / 10).clamp(SHORTEST, Duration::from_secs(2));
         if self.length >= Duration::from_millis(500).min(longest) && !self.is_told {
-            let cells = if cells == 1 { "one cell".into() } else { format!("{cells} cells") };
-            watcher.notice(&format!("waiting for {cells} under way in other processes"));
+            watcher.notice(&words());
             self.is_told = true;
         }
         self.length = (self.length * 2).clamp(SHORTEST, longest);
@@ -361,6 +393,10 @@ impl Pause {
             std::thread::sleep(SHORTEST.min(end.saturating_duration_since(Instant::now())));
         }
     }
+}
+
+fn counted(number: usize, one: &str, more: &str) -> String {
+    if number == 1 { format!("one {one}") } else { format!("{number} {more}") }
 }
 
 /// The names of cells.

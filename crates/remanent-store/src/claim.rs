@@ -126,8 +126,8 @@ impl<'a> Claims<'a> {
         Ok(last)
     }
 
-    /// Removes the heartbeats of dead workers.
-    pub(crate) fn bury(&self) -> Result<(), FileError> {
+    /// Removes the files of dead workers. Says of how many it is not known whether they are dead.
+    pub(crate) fn bury(&self) -> Result<usize, FileError> {
         let mut observer = self.observer.lock().unwrap_or_else(PoisonError::into_inner);
         self.worker.bury(&mut observer)
     }
@@ -185,9 +185,13 @@ pub(crate) fn remove(directory: &Path, is_chosen: impl Fn(&str) -> bool) -> Resu
             files::remove(&folder.join(name))?;
         }
     }
-    // Unless there are others.
-    let _ = fs::remove_dir(folder);
+    leave(directory);
     Ok(())
+}
+
+/// Removes the folder, unless there are claims of others in it.
+pub(crate) fn leave(directory: &Path) {
+    let _ = fs::remove_dir(directory.join(CLAIMS));
 }
 
 #[cfg(test)]

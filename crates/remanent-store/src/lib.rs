@@ -104,5 +104,5 @@ pub use probe::rate;
 pub use run::{Finished, Request, RunError, Silent, Survey, Watcher, memory_at_once};
 pub use shard::{Shard, ShardError, split};
 pub use share::{Share, Shared};
-pub use store::{Store, StoreError, is_read_only};
+pub use store::{Store, StoreError, is_read_only, remove};
 pub use worker::{Life, Observer, UnderWay, stale_after};

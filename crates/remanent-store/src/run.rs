@@ -141,6 +141,7 @@ impl Request<'_> {
         let batch = Batch::new(&store, cells, watcher, interrupt, with_models);
         let records = batch.run()?;
         let times = times::read(directory)?;
+        batch.settle()?;
         let times: Vec<Option<&Time>> = batch.names.iter().map(|name| times.get(name)).collect();
         Ok(Finished {
             records,
@@ -153,7 +154,8 @@ impl Request<'_> {
         })
     }
 
-    /// Opens the run directory and computes a share of the cells, and then what is left of the others.
+    /// Opens the run directory and computes a share of the cells, and then what is left of the others. If nothing
+    /// can be written there, all cells must be done.
     pub fn run_share<C: Cell>(
         &self,
         cells: &[C],
@@ -162,9 +164,19 @@ impl Request<'_> {
         interrupt: &AtomicBool,
     ) -> Result<Shared, RunError> {
         let Self { directory, kind, config, fresh, every, with_models } = *self;
+        if !fresh && store::is_read_only(directory) {
+            // Nothing is left to do, or it cannot be done here.
+            let done = Store::recall(directory, kind, config, cells)?.records.len();
+            return Ok(Shared { found: done, done, total: cells.len(), ..Shared::default() });
+        }
         let store = Store::open_as(directory, kind, config, fresh, share.about)?;
         let store = store.checkpoint_every(every);
-        Batch::new(&store, cells, watcher, interrupt, with_models).run_share(share)
+        let shared = Batch::new(&store, cells, watcher, interrupt, with_models).run_share(share)?;
+        if shared.done == shared.total {
+            // What cannot be removed now is removed by the next process.
+            let _ = store.tidy();
+        }
+        Ok(shared)
     }
 
     /// Begins the run and keeps the plan of its cells, with the seconds that each is expected to take.

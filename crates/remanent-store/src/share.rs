@@ -70,6 +70,7 @@ impl<C: Cell> Batch<'_, C> {
             self.take_over(&all, &recorded, &shares, index, &mut result)?;
             self.claims.bury()?;
         }
+        claim::leave(&self.store.directory);
         let done = layout::recorded(&self.store.directory)?;
         result.done = self.names.iter().filter(|&name| done.contains(name)).count();
         let names: HashSet<&String> = self.names.iter().collect();
@@ -185,7 +186,7 @@ impl<C: Cell> Batch<'_, C> {
             } else if own.is_empty() && others.is_empty() && !is_open {
                 return Ok(());
             } else {
-                pause.wait(0, self.watcher, self.interrupt);
+                pause.wait(self.watcher, self.interrupt, String::new);
             }
         }
         Ok(())

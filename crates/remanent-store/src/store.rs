@@ -185,19 +185,13 @@ impl Store {
         // and after others were told, because they may have begun or ended a run in the meantime.
         inspect(directory, kind, config, fresh)?;
         fs::create_dir_all(directory).map_err(FileError::new("create", directory))?;
-        let mut worker = Worker::start(directory, about)?;
-        let mut is_alone = worker.try_alone()?;
-        if fresh && !is_alone {
-            let mut observer = worker.observer();
-            if worker.others_live(&mut observer)? {
-                return Err(StoreError::InUse(directory.to_owned()));
-            }
-            worker.bury(&mut observer)?;
-            is_alone = worker.try_alone()?;
-            if !is_alone {
-                return Err(StoreError::InUse(directory.to_owned()));
-            }
-        }
+        let worker = Worker::start(directory, about)?;
+        let is_alone = if fresh {
+            wait_alone(directory, &worker)?;
+            true
+        } else {
+            worker.try_alone()?
+        };
         let mut standing = inspect(directory, kind, config, fresh)?;
         if is_alone {
             clear_leftovers(directory, &worker)?;
@@ -255,22 +249,74 @@ impl Store {
         Place::new(&Layout::of(&self.directory, 0), self.name(cell), cell.key())
     }
 
+    /// Leaves a run that is done as a process leaves it that was alone there. Of several processes that end at the
+    /// same time, the last one to withdraw sees none of the others, and does it. Nothing is computed with this
+    /// store any more.
+    pub(crate) fn tidy(&self) -> Result<(), FileError> {
+        self.worker.withdraw();
+        if self.worker.try_alone()? {
+            sweep(&self.directory)?;
+            times::gather(&self.directory)?;
+        }
+        self.worker.share()
+    }
+
     /// The name of a cell.
     pub(crate) fn name<C: Cell>(&self, cell: &C) -> String {
         cell_name(&self.kind, &cell.key())
     }
 }
 
+/// Has the directory for this process alone. If others may work there, waits until it is known; refused if they do.
+fn wait_alone(directory: &Path, worker: &Worker) -> Result<(), StoreError> {
+    if worker.try_alone()? {
+        return Ok(());
+    }
+    let mut observer = worker.observer();
+    if !worker.others_live(&mut observer)? {
+        worker.bury(&mut observer)?;
+        if worker.try_alone()? {
+            return Ok(());
+        }
+    }
+    Err(StoreError::InUse(directory.to_owned()))
+}
+
+/// Removes a run: all that a store writes into its directory. Refused with [`StoreError::InUse`] while others work
+/// there. Other files stay.
+pub fn remove(directory: &Path) -> Result<(), StoreError> {
+    let worker = Worker::start(directory, "")?;
+    wait_alone(directory, &worker)?;
+    clear_leftovers(directory, &worker)?;
+    for folder in FOLDERS.into_iter().chain([PLANS, FAILURES, CLAIMS, times::PARTS]) {
+        let path = directory.join(folder);
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            result => result.map_err(FileError::new("remove", &path))?,
+        }
+    }
+    // The marker is the last: a process that is killed here leaves a run, which can be removed.
+    [TIMES, LOCK, MARKER].iter().try_for_each(|name| files::remove(&directory.join(name)))?;
+    Ok(())
+}
+
 /// Removes what killed programs have left. Nobody else works in the directory.
 fn clear_leftovers(directory: &Path, worker: &Worker) -> Result<(), FileError> {
+    sweep(directory)?;
+    claim::remove(directory, |_| true)?;
+    worker.bury(&mut worker.observer())?;
+    Ok(())
+}
+
+/// Removes what programs have left that were killed while they wrote. Nobody else works in the directory.
+fn sweep(directory: &Path) -> Result<(), FileError> {
     atomic::sweep(directory)?;
     for folder in FOLDERS {
         for part in layout::parts(&directory.join(folder))? {
             atomic::sweep(&part)?;
         }
     }
-    claim::remove(directory, |_| true)?;
-    worker.bury(&mut worker.observer())
+    Ok(())
 }
 
 /// Removes the files of a run. The marker is there all the time: if the program is killed here, this is

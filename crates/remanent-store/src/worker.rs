@@ -12,16 +12,21 @@
 //! hint by processes on the same machine only, so that a killed program is continued at once. The file
 //! names the machine once the lock is held, before the heartbeat is created: a heartbeat that its process
 //! left empty is found to be dead as well. If locks do not work on the file system, the heartbeat decides.
+//!
+//! A process that dies leaves both files. Those of a process without a claim stop nobody, so that a run can be
+//! done before anybody has watched them for long enough. The process that finds a run to be done therefore
+//! waits until it knows of every other one whether it is alive, and removes the files of the dead
+//! (`Batch::settle`).
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -33,8 +38,6 @@ pub(crate) const WORKERS: &str = "workers";
 const OPENING: &str = "opening";
 const END: &str = ".json";
 const LOCK_END: &str = ".lock";
-/// A heartbeat this old by the clock of the file system is left by a dead process.
-const FORGOTTEN: Duration = Duration::from_secs(24 * 3600);
 
 /// How long a heartbeat may stay the same until its process is taken for dead: 60 seconds, or what the
 /// environment variable `REMANENT_STALE_AFTER` says.
@@ -123,6 +126,18 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// If others took this process for dead, because it was suspended, its file and the folder may be gone.
+    fn open(&self) -> io::Result<File> {
+        let open = || OpenOptions::new().write(true).create(true).truncate(false).open(&self.path);
+        match open() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.path.parent().map_or(Ok(()), fs::create_dir_all)?;
+                open()
+            }
+            result => result,
+        }
+    }
+
     /// In place: a full disk does not stop it, and readers that see half of it see a change.
     fn write(&self, beat: u64) -> io::Result<()> {
         let cells = self
@@ -147,8 +162,7 @@ impl Shared {
             cells,
         };
         let text = serde_json::to_vec(&heartbeat)?;
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(false).open(&self.path)?;
+        let mut file = self.open()?;
         file.write_all(&text)?;
         file.set_len(text.len() as u64)
     }
@@ -161,9 +175,9 @@ pub(crate) struct Worker {
     folder: PathBuf,
     shared: Arc<Shared>,
     lock: Option<File>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
     /// Whether this process has the directory for itself.
-    opening: bool,
+    opening: AtomicBool,
 }
 
 impl Worker {
@@ -196,8 +210,8 @@ impl Worker {
                 let _ = theirs.write(number);
             }
         };
-        let thread = Some(std::thread::spawn(beat));
-        Ok(Self { id, folder, shared, lock: Some(lock), thread, opening: false })
+        let thread = Mutex::new(Some(std::thread::spawn(beat)));
+        Ok(Self { id, folder, shared, lock: Some(lock), thread, opening: AtomicBool::new(false) })
     }
 
     /// A cell begins.
@@ -215,12 +229,8 @@ impl Worker {
 
     /// The other processes that announced themselves and are not known to be dead, found one by one.
     fn others(&self) -> Result<impl Iterator<Item = String>, FileError> {
-        let now = modified(&self.shared.path);
-        let is_left = move |id: &String| {
-            is_dead_here(&self.folder, id) || is_forgotten(&self.folder, id, now)
-        };
         let ids = ids(&self.folder)?.into_iter().filter(|id| *id != self.id);
-        Ok(ids.filter(move |id| !is_left(id)))
+        Ok(ids.filter(|id| lock(&self.folder, id) != Lock::Free))
     }
 
     fn is_alone(&self) -> Result<bool, FileError> {
@@ -229,14 +239,14 @@ impl Worker {
 
     /// Tries to have the directory for this process alone, until [`share`](Self::share). If not, others
     /// work there, and none has it alone.
-    pub(crate) fn try_alone(&mut self) -> Result<bool, FileError> {
+    pub(crate) fn try_alone(&self) -> Result<bool, FileError> {
         let path = self.folder.join(OPENING);
         let mut observer = Observer::new(&self.folder);
         loop {
             if self.is_alone()? {
                 match create_in(&self.folder, &path) {
                     Ok(mut file) => {
-                        self.opening = true;
+                        self.opening.store(true, Ordering::Relaxed);
                         let _ = file.write_all(self.id.as_bytes());
                         // Whoever announced itself before it could see this file is seen now.
                         if self.is_alone()? {
@@ -281,28 +291,62 @@ impl Worker {
         }
     }
 
-    /// Removes the files of processes that are known to be dead.
-    pub(crate) fn bury(&self, observer: &mut Observer) -> Result<(), FileError> {
-        let now = modified(&self.shared.path);
+    /// Removes the files of processes that are known to be dead. Says how many others there are of which it is
+    /// not known whether they are alive.
+    pub(crate) fn bury(&self, observer: &mut Observer) -> Result<usize, FileError> {
+        let mut unknown = 0;
         let mut left: Vec<String> = ids(&self.folder)?;
         left.extend(with_end(&self.folder, LOCK_END)?);
         left.sort_unstable();
         left.dedup();
         for id in left.into_iter().filter(|id| *id != self.id) {
-            if observer.life(&id) == Life::Dead || is_forgotten(&self.folder, &id, now) {
-                files::remove(&self.folder.join(format!("{id}{END}")))?;
-                files::remove(&self.folder.join(format!("{id}{LOCK_END}")))?;
+            match observer.life(&id) {
+                Life::Alive => {}
+                // It is alive, or it is suspended: there is no need to wait until it is known which.
+                Life::Unknown if lock(&self.folder, &id) == Lock::Held => {}
+                Life::Unknown => unknown += 1,
+                Life::Dead => {
+                    files::remove(&self.folder.join(format!("{id}{END}")))?;
+                    files::remove(&self.folder.join(format!("{id}{LOCK_END}")))?;
+                }
             }
+        }
+        Ok(unknown + self.bury_opening(observer)?)
+    }
+
+    /// The same for the file of a process that died while it had the directory for itself. That of a living
+    /// process goes at once: it sees this one.
+    fn bury_opening(&self, observer: &mut Observer) -> Result<usize, FileError> {
+        let path = self.folder.join(OPENING);
+        let Ok(holder) = fs::read_to_string(&path) else { return Ok(0) };
+        if holder == self.id {
+            return Ok(0);
+        }
+        match observer.life(if holder.is_empty() { OPENING } else { &holder }) {
+            Life::Alive => Ok(0),
+            Life::Unknown => Ok(1),
+            Life::Dead => files::remove(&path).map(|()| 0),
+        }
+    }
+
+    /// Lets others in.
+    pub(crate) fn share(&self) -> Result<(), FileError> {
+        if self.opening.swap(false, Ordering::Relaxed) {
+            files::remove(&self.folder.join(OPENING))?;
         }
         Ok(())
     }
 
-    /// Lets others in.
-    pub(crate) fn share(&mut self) -> Result<(), FileError> {
-        if std::mem::take(&mut self.opening) {
-            files::remove(&self.folder.join(OPENING))?;
+    /// Removes the heartbeat: this process computes nothing any more, and others need not see it. The lock is held
+    /// until it is dropped.
+    pub(crate) fn withdraw(&self) {
+        self.shared.state().is_over = true;
+        self.shared.wake.notify_all();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
         }
-        Ok(())
+        let _ = files::remove(&self.shared.path);
     }
 
     pub(crate) fn observer(&self) -> Observer {
@@ -312,14 +356,9 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.shared.state().is_over = true;
-        self.shared.wake.notify_all();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
         // What cannot be removed is found to be dead by others.
+        self.withdraw();
         let _ = self.share();
-        let _ = files::remove(&self.shared.path);
         // To close the file is not enough: a process that is just being started by another thread
         // has a copy of it for a moment.
         let _ = self.lock.take().map(|file| file.unlock());
@@ -397,7 +436,7 @@ impl Observer {
 
     fn look(&mut self, id: &str, now: Instant) {
         let content = fs::read(self.folder.join(format!("{id}{END}"))).ok();
-        let is_dead_here = is_dead_here(&self.folder, id);
+        let is_dead_here = lock(&self.folder, id) == Lock::Free;
         match self.seen.get_mut(id) {
             Some(seen) if seen.content == content => {
                 (seen.looked, seen.is_dead_here) = (now, is_dead_here);
@@ -451,24 +490,30 @@ fn with_end(folder: &Path, end: &str) -> Result<Vec<String>, FileError> {
     Ok(names.filter_map(|name| name.strip_suffix(end).map(str::to_owned)).collect())
 }
 
-/// Whether a process of this machine is dead: the system has released its lock.
-fn is_dead_here(folder: &Path, id: &str) -> bool {
-    let Ok(mut file) = File::open(folder.join(format!("{id}{LOCK_END}"))) else { return false };
+/// What the lock of a process tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lock {
+    /// The process is there.
+    Held,
+    /// The process has ended: the system has released its lock.
+    Free,
+    /// Nothing: it is a process of another machine, or there are no locks.
+    Unknown,
+}
+
+fn lock(folder: &Path, id: &str) -> Lock {
+    let path = folder.join(format!("{id}{LOCK_END}"));
+    let Ok(mut file) = File::open(path) else { return Lock::Unknown };
     let mut holder = Vec::new();
     // Windows does not let others read a file that is locked.
-    let is_here = file.read_to_end(&mut holder).is_ok() && holder == machine().as_bytes();
-    is_here && file.try_lock_shared().is_ok()
-}
-
-fn modified(path: &Path) -> Option<SystemTime> {
-    fs::metadata(path).and_then(|data| data.modified()).ok()
-}
-
-fn is_forgotten(folder: &Path, id: &str, now: Option<SystemTime>) -> bool {
-    let written = |end: &str| modified(&folder.join(format!("{id}{end}")));
-    let written = written(END).or_else(|| written(LOCK_END));
-    let age = now.zip(written).and_then(|(now, written)| now.duration_since(written).ok());
-    age.is_some_and(|age| age > FORGOTTEN)
+    if file.read_to_end(&mut holder).is_err() || holder != machine().as_bytes() {
+        return Lock::Unknown;
+    }
+    match file.try_lock_shared() {
+        Ok(()) => Lock::Free,
+        Err(TryLockError::WouldBlock) => Lock::Held,
+        Err(TryLockError::Error(_)) => Lock::Unknown,
+    }
 }
 
 /// The name of this machine.
@@ -522,7 +567,7 @@ mod tests {
         let folder = directory.path().join(WORKERS);
         leave(&folder, "killed", machine(), Some(""));
         leave(&folder, "sooner", machine(), None);
-        let mut worker = Worker::start(directory.path(), "").unwrap();
+        let worker = Worker::start(directory.path(), "").unwrap();
         assert!(worker.try_alone().unwrap());
         worker.bury(&mut worker.observer()).unwrap();
         assert_eq!(ids(&folder).unwrap(), [worker.id.as_str()]);
@@ -554,8 +599,24 @@ mod tests {
         let workers = [0, 1].map(|_| Worker::start(directory.path(), "").unwrap());
         // Another process may have truncated the heartbeat; the lock is held.
         fs::write(&workers[0].shared.path, "").unwrap();
-        assert!(!is_dead_here(&workers[0].folder, &workers[0].id));
+        assert_eq!(lock(&workers[0].folder, &workers[0].id), Lock::Held);
         workers[1].bury(&mut workers[1].observer()).unwrap();
         assert!(ids(&workers[0].folder).unwrap().contains(&workers[0].id));
+    }
+
+    #[test]
+    fn of_those_that_leave_at_once_the_last_is_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let workers = [0, 1].map(|_| Worker::start(directory.path(), "").unwrap());
+        let alone = || workers.each_ref().map(|worker| worker.try_alone().unwrap());
+        assert_eq!(alone(), [false, false]);
+        workers[0].withdraw();
+        assert_eq!(alone(), [false, true]);
+        workers[1].share().unwrap();
+        // Both have looked at each other before they left: each looks again afterwards.
+        workers[1].withdraw();
+        assert!(workers[1].try_alone().unwrap());
+        workers[1].share().unwrap();
+        assert!(workers[0].try_alone().unwrap());
     }
 }

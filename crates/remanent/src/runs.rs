@@ -1,15 +1,13 @@
 //! `remanent runs`: list run directories, compare them, remove them.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::{Args, Subcommand};
 use remanent_lab::runs::results::{differences, setting};
 use remanent_lab::runs::{self, Overview};
 use remanent_plot::{Cell, Figure, Table};
-use remanent_store::amounts;
-use remanent_store::status::State;
+use remanent_store::status::{State, Status};
+use remanent_store::{Observer, StoreError, amounts};
 use serde_json::{Value, json};
 
 use crate::output::{self, Format, Outcome, Output, UsageError};
@@ -148,9 +146,16 @@ fn list(arguments: &List, quiet: bool) -> anyhow::Result<Outcome> {
             }
         }
     }
-    found.retain(|run| arguments.filter.iter().all(|filter| fits(run, filter)));
-    if found.is_empty() {
+    let (count, filters) = (found.len(), &arguments.filter);
+    found.retain(|run| filters.iter().all(|filter| fits(run, filter)));
+    if count == 0 {
         output::remark(quiet, &format!("note: no run in {}", folder.display()));
+    } else if found.is_empty() {
+        let (filters, shown) = (filters.join(" --filter "), folder.display());
+        output::remark(
+            quiet,
+            &format!("note: none of {count} runs in {shown} has --filter {filters}"),
+        );
     }
     let mut table =
         Table::new(["run", "kind", "state", "progress", "left", "done", "under_way", "numbers"]);
@@ -252,25 +257,26 @@ fn compare(folder: &Path, names: &[String], format: Format) -> anyhow::Result<Ou
 fn remove(folder: &Path, names: &[String], dry_run: bool, quiet: bool) -> anyhow::Result<Outcome> {
     let directories =
         names.iter().map(|name| resolve(folder, name)).collect::<anyhow::Result<Vec<_>>>()?;
+    let in_use =
+        |name: &str| UsageError::new(format!("{name} is in use by another process; stop it first"));
     for (name, directory) in names.iter().zip(&directories) {
-        output::usage(!is_in_use(directory), || {
-            format!("{name} is in use by another process; stop it first")
-        })?;
+        // One that cannot be read can be removed.
+        let status = Status::read(directory, &mut Observer::of(directory));
+        if status.is_ok_and(|status| status.state() == State::Running) {
+            return Err(in_use(name).into());
+        }
     }
     for (name, directory) in names.iter().zip(&directories) {
         if dry_run {
             output::print(&format!("would remove {}\n", directory.display()))?;
             continue;
         }
-        let is_gone = runs::remove(directory)
-            .with_context(|| format!("cannot remove {}", directory.display()))?;
+        let is_gone = match runs::remove(directory) {
+            Err(StoreError::InUse(_)) => return Err(in_use(name).into()),
+            result => result?,
+        };
         let rest = if is_gone { "" } else { "; other files in it are kept" };
         output::remark(quiet, &format!("removed {name}{rest}"));
     }
     Ok(Outcome::Done)
-}
-
-/// Whether a program holds the lock of a run directory.
-fn is_in_use(directory: &Path) -> bool {
-    File::open(directory.join("lock")).is_ok_and(|lock| lock.try_lock().is_err())
 }

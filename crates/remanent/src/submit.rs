@@ -36,7 +36,7 @@ pub struct Submit {
     #[arg(long, value_name = "N", value_parser = flags::count, default_value_t = 1, allow_hyphen_values = true)]
     cpus: u32,
     /// Time limit of a task, e.g. 12:00:00 [default: twice the expected time, and 10 minutes]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = slurm::read_time)]
     time: Option<String>,
     /// Memory of a task in MiB [default: from the sizes of the cells]
     #[arg(long, value_name = "MIB", value_parser = flags::count, allow_hyphen_values = true)]
@@ -97,6 +97,17 @@ impl Submit {
     pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
         let Engine::Slurm = self.engine;
         let estimate = self.estimate()?;
+        // A report is made even if all cells are done.
+        if estimate.missing == 0 && estimate.cells > 0 && estimate.has_plot {
+            let (cells, command) = (estimate.cells, self.command.join(" "));
+            output::remark(
+                quiet,
+                &format!(
+                    "all {cells} cells are done, and nothing is submitted; see the results with: remanent {command}"
+                ),
+            );
+            return Ok(Outcome::Done);
+        }
         let size = self.size(&estimate);
         let last_words =
             if estimate.has_plot && !self.command.iter().any(|w| w.starts_with("--plot")) {

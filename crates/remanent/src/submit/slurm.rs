@@ -39,6 +39,17 @@ pub struct Scripts<'a> {
     pub options: &'a [String],
 }
 
+/// Reads a time limit as Slurm does: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS.
+pub fn read_time(text: &str) -> Result<String, String> {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let (days, rest) = text.split_once('-').map_or((None, text), |(days, rest)| (Some(days), rest));
+    let parts: Vec<&str> = rest.split(':').collect();
+    if days.is_none_or(is_number) && parts.len() <= 3 && parts.into_iter().all(is_number) {
+        return Ok(text.to_owned());
+    }
+    Err("a time limit is in minutes, or MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS".into())
+}
+
 /// What this process is to Slurm, if Slurm started it.
 pub fn job() -> Option<String> {
     let of = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());

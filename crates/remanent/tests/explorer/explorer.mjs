@@ -194,6 +194,20 @@ await test('nothing is out of reach of those who do not see or use a mouse', asy
   }
 });
 
+await test('names of runs and networks are readable on a narrow screen', async () => {
+  const options = { viewport: { width: 360, height: 800 } };
+  const list = await open('#runs', options);
+  await list.waitForSelector('.list tbody tr');
+  const tallest = await list.evaluate(() => Math.max(...[...document.querySelectorAll('.list tbody tr')].map((row) => row.clientHeight)));
+  assert.ok(tallest < 60, `a row of the list is ${tallest} pixels tall`);
+  await close(list);
+  const model = await open('#model', options);
+  await model.waitForSelector('#m-model option', { state: 'attached' });
+  const width = await model.evaluate(() => document.getElementById('m-model').clientWidth);
+  assert.ok(width > 250, `the list of networks is ${width} pixels wide`);
+  await close(model);
+});
+
 await test('an answer comes at once', async () => {
   const page = await open('#theory');
   await drawn(page, 'branches');
