@@ -35,6 +35,19 @@ pub fn solve<const N: usize>(mut a: [[f64; N]; N], mut b: [f64; N]) -> Option<[f
     x.iter().all(|v| v.is_finite()).then_some(x)
 }
 
+/// The largest sum of absolute values in a row of the inverse of `a`: how far the solution of
+/// `a x = b` moves at most when no entry of b changes by more than 1. Infinite if `a` is singular.
+pub fn inverse_norm<const N: usize>(a: &[[f64; N]; N]) -> f64 {
+    let mut sums = [0.0; N];
+    for k in 0..N {
+        let Some(column) = solve(*a, std::array::from_fn(|i| if i == k { 1.0 } else { 0.0 })) else {
+            return f64::INFINITY;
+        };
+        sums = std::array::from_fn(|i| sums[i] + column[i].abs());
+    }
+    max_norm(&sums)
+}
+
 /// The largest absolute value.
 pub fn max_norm<const N: usize>(x: &[f64; N]) -> f64 {
     // `max` would swallow a NaN.

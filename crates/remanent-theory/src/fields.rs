@@ -241,11 +241,7 @@ impl<'a> Fields<'a> {
                 Some(law) => law.polynomials().into(),
                 None => panels.densities(masses).into(),
             };
-            if self.mixing().is_some_and(|law| law.bound().is_some()) {
-                panels.fold_pieces(&polynomials, &field, &grid.fields, &mut p);
-            } else {
-                panels.fold_densities(&polynomials, &field, &grid.fields, &mut p);
-            }
+            panels.fold_densities(&polynomials, &field, &grid.fields, &mut p);
         }
         p.iter_mut().zip(&grid.weights).for_each(|(p, w)| *p *= w);
         p

@@ -8,6 +8,7 @@
 use remanent_math::multiversioned;
 use std::sync::OnceLock;
 
+use crate::agreement::Agreement;
 use crate::fading::{Fading, Image};
 use crate::fields::{FieldGrid, Fields, Purpose};
 use crate::inherited::{InheritedLaw, JointMasses, TRIMMED};
@@ -252,9 +253,19 @@ pub(crate) fn joint_laws(fields: &Fields, grid: &FieldGrid, total: &[f64]) -> Jo
     }
 }
 
-/// ln(1 − p_t) for the teacher of a solved task, where 1 − p = 2 P(m W < 0), and
-/// 1 − p_k for every older one.
-pub fn flips(site: &Site, fields: &Fields, resolution: Resolution) -> (f64, Vec<f64>) {
+/// How the signs of the weights agree with the teachers after a task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signs {
+    /// ln(1 − p) for the teacher of the task, where 1 − p = 2 P(m W < 0).
+    pub ln_one_minus_p: f64,
+    /// ln(1 + p).
+    pub ln_one_plus_p: f64,
+    /// The same for every older teacher.
+    pub older: Vec<Agreement>,
+}
+
+/// How the signs of the weights agree with the teachers after a solved task.
+pub fn signs(site: &Site, fields: &Fields, resolution: Resolution) -> Signs {
     let grid = fields.grid(site, Purpose::Signs, resolution);
     let total = fields.probabilities(&grid, Purpose::Signs);
     // In logarithms: far above the transition 1 − p is e^{−1000} and less.
@@ -263,23 +274,37 @@ pub fn flips(site: &Site, fields: &Fields, resolution: Resolution) -> (f64, Vec<
         Some(_) => total[k].ln(),
     };
     let mut signs: Vec<(f64, f64)> = Vec::with_capacity(grid.fields.len());
-    let mut own = f64::NEG_INFINITY;
+    let mut wrong = f64::NEG_INFINITY;
     for chunk in grid.fields.chunks(32) {
         let first = signs.len();
         signs.extend(site.ln_sign_probabilities(chunk, resolution.factor()));
         let terms = (first..signs.len()).map(|k| ln_law(k) + signs[k].0);
-        own = ln_sum_exp(terms.chain([own]));
+        wrong = ln_sum_exp(terms.chain([wrong]));
         // P(m < 0) falls with the field: from here on it adds nothing.
-        if chunk[0] > 0.0 && signs[first].0 < own - 60.0 {
+        if chunk[0] > 0.0 && signs[first].0 < wrong - 60.0 {
             signs.resize(grid.fields.len(), (f64::NEG_INFINITY, 0.0));
             break;
         }
     }
-    let old = joint_laws(fields, &grid, &total).into_iter().map(|[plus, minus]| {
-        let wrong = plus.iter().zip(&minus).zip(&signs);
-        2.0 * wrong.map(|((p, m), s)| p * s.0.exp() + m * s.1.exp()).sum::<f64>()
-    });
-    (std::f64::consts::LN_2 + own, old.collect())
+    let joint = joint_laws(fields, &grid, &total);
+    let signs: Vec<(f64, f64)> = signs.into_iter().map(|(n, p)| (n.exp(), p.exp())).collect();
+    let right: f64 = total.iter().zip(&signs).map(|(p, s)| p * s.1).sum();
+    Signs {
+        ln_one_minus_p: std::f64::consts::LN_2 + wrong,
+        ln_one_plus_p: std::f64::consts::LN_2 + right.ln(),
+        older: joint.iter().map(|[plus, minus]| agreement(plus, minus, &signs)).collect(),
+    }
+}
+
+/// The overlap with a teacher W^k, from the laws of the field where W^k W^t = 1 and −1 and from the
+/// probabilities of a negative and of a positive weight in each field.
+pub(crate) fn agreement(plus: &[f64], minus: &[f64], signs: &[(f64, f64)]) -> Agreement {
+    let twice = |probability: f64| (2.0 * probability).clamp(0.0, 2.0);
+    let nodes = || plus.iter().zip(minus).zip(signs);
+    Agreement {
+        one_minus_p: twice(nodes().map(|((p, m), s)| p * s.0 + m * s.1).sum()),
+        one_plus_p: twice(nodes().map(|((p, m), s)| p * s.1 + m * s.0).sum()),
+    }
 }
 
 multiversioned! {
