@@ -40,7 +40,8 @@ pub fn solve<const N: usize>(mut a: [[f64; N]; N], mut b: [f64; N]) -> Option<[f
 pub fn inverse_norm<const N: usize>(a: &[[f64; N]; N]) -> f64 {
     let mut sums = [0.0; N];
     for k in 0..N {
-        let Some(column) = solve(*a, std::array::from_fn(|i| if i == k { 1.0 } else { 0.0 })) else {
+        let Some(column) = solve(*a, std::array::from_fn(|i| if i == k { 1.0 } else { 0.0 }))
+        else {
             return f64::INFINITY;
         };
         sums = std::array::from_fn(|i| sums[i] + column[i].abs());

@@ -40,10 +40,7 @@ impl Agreement {
 
 /// The errors on tasks with these overlaps, of which the last is the task just ended, and on the
 /// tasks to come, whose teachers have overlaps `r_0`, each with the one before: p_{t+k} = r_0 ⋯ r_0 p_t.
-pub(crate) fn errors<'a>(
-    agreements: &[Agreement],
-    r_0: impl Iterator<Item = &'a f64>,
-) -> Vec<f64> {
+pub(crate) fn errors<'a>(agreements: &[Agreement], r_0: impl Iterator<Item = &'a f64>) -> Vec<f64> {
     let mut errors: Vec<f64> = agreements.iter().map(|a| a.error()).collect();
     let own = agreements.last().copied().unwrap_or(Agreement::UNKNOWN);
     // 1 − |r_0 ⋯ r_0|, and its sign.

@@ -19,6 +19,8 @@ pub const NODES: usize = 16;
 const LANES: usize = 16;
 /// Panels up to this many widths of a Gaussian are folded with it by their masses.
 const FOLDED: f64 = 5.0;
+/// Panels are merged up to this many widths of a Gaussian.
+const MERGED: f64 = 2.0;
 /// How many widths of a Gaussian that is folded with polynomials matter.
 const NARROW_REACH: f64 = 9.0;
 
@@ -31,14 +33,18 @@ static TRANSFORM: LazyLock<[[f64; NODES]; NODES]> = LazyLock::new(|| {
     for j in 0..NODES {
         let (mut p, mut before) = (1.0, 0.0);
         for (k, row) in transform.iter_mut().enumerate() {
-            let order = k as f64;
-            row[j] = (order + 0.5) * p * weights[j];
-            (p, before) =
-                (((2.0 * order + 1.0) * nodes[j] * p - order * before) / (order + 1.0), p);
+            row[j] = (k as f64 + 0.5) * p * weights[j];
+            (p, before) = (legendre_after(k, nodes[j], p, before), p);
         }
     }
     transform
 });
+
+/// P_{k+1}(x) from P_k and P_{k−1}.
+fn legendre_after(k: usize, x: f64, p: f64, before: f64) -> f64 {
+    let order = k as f64;
+    ((2.0 * order + 1.0) * x * p - order * before) / (order + 1.0)
+}
 
 /// An interval of θ.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -148,21 +154,8 @@ impl Panels {
         self.longest() <= FOLDED * width
     }
 
-    /// The density of a field at each of `fields`, by the masses at the nodes; Gaussians are
-    /// cut `reach` standard deviations from their mean.
-    pub fn fold_masses(
-        &self,
-        masses: &[f64],
-        field: &Field,
-        reach: f64,
-        fields: &[f64],
-        density: &mut [f64],
-    ) {
-        let centres = self.centres(field);
-        fold(&centres, &[masses], field.deviation, reach, fields, &mut [density]);
-    }
-
-    /// The same for several laws on these panels: the Gaussians are computed once.
+    /// The densities of a field at each of `fields`, by several laws with masses at the nodes: the Gaussians are
+    /// computed once.
     pub fn fold_all_masses(
         &self,
         columns: &[&[f64]],
@@ -170,17 +163,50 @@ impl Panels {
         reach: f64,
         fields: &[f64],
     ) -> Vec<Vec<f64>> {
-        let centres = self.centres(field);
+        let centres = centres(&self.thetas, field);
         let mut densities = vec![vec![0.0; fields.len()]; columns.len()];
         let mut out: Vec<&mut [f64]> = densities.iter_mut().map(Vec::as_mut_slice).collect();
         fold(&centres, columns, field.deviation, reach, fields, &mut out);
         densities
     }
 
-    /// The mean fields at the nodes, in units of the deviation.
-    fn centres(&self, field: &Field) -> Vec<f64> {
-        let Field { mean, coupling, deviation } = *field;
-        self.thetas.iter().map(|t| (mean + coupling * t) / deviation).collect()
+    /// Fewer nodes and masses that are as good as `masses` at the nodes of the panels where they are folded with a
+    /// Gaussian of at least this width: neighbouring panels are merged as long as the Gaussian is smooth on them.
+    pub fn merged(&self, masses: &[f64], width: f64) -> (Vec<f64>, Vec<f64>) {
+        let ends = |p: &Panel| (p.middle - p.half, p.middle + p.half);
+        let (mut thetas, mut merged) = (vec![], vec![]);
+        let mut from = 0;
+        while from < self.panels.len() {
+            let (low, mut high) = ends(&self.panels[from]);
+            let mut to = from + 1;
+            while to < self.panels.len() && ends(&self.panels[to]).1 - low <= MERGED * width {
+                high = ends(&self.panels[to]).1;
+                to += 1;
+            }
+            let nodes = from * NODES..to * NODES;
+            if to == from + 1 {
+                thetas.extend(&self.thetas[nodes.clone()]);
+                merged.extend(&masses[nodes]);
+            } else {
+                let panel =
+                    Panel { middle: 0.5 * (low + high), half: 0.5 * (high - low), scale: 0.0 };
+                // Moments of the masses in Legendre polynomials, and the masses at new nodes that have them too.
+                let mut moments = [0.0; NODES];
+                for (theta, mass) in self.thetas[nodes.clone()].iter().zip(&masses[nodes]) {
+                    let x = (theta - panel.middle) / panel.half;
+                    let (mut p, mut before) = (1.0, 0.0);
+                    for (k, moment) in moments.iter_mut().enumerate() {
+                        *moment += mass * p;
+                        (p, before) = (legendre_after(k, x, p, before), p);
+                    }
+                }
+                let mass = |j: usize| (0..NODES).map(|k| TRANSFORM[k][j] * moments[k]).sum::<f64>();
+                thetas.extend(panel.thetas());
+                merged.extend((0..NODES).map(mass));
+            }
+            from = to;
+        }
+        (thetas, merged)
     }
 
     /// The same by the polynomials, for a Gaussian narrower than some panels, also where the density ends with a jump.
@@ -193,6 +219,25 @@ impl Panels {
     ) {
         interpolate(&self.panels, polynomials, field, fields, density);
     }
+}
+
+/// The density of a field at each of `fields`, by masses at rising nodes θ; Gaussians are cut
+/// `reach` standard deviations from their mean.
+pub fn fold_nodes(
+    thetas: &[f64],
+    masses: &[f64],
+    field: &Field,
+    reach: f64,
+    fields: &[f64],
+    density: &mut [f64],
+) {
+    fold(&centres(thetas, field), &[masses], field.deviation, reach, fields, &mut [density]);
+}
+
+/// The mean fields at nodes θ, in units of the deviation.
+fn centres(thetas: &[f64], field: &Field) -> Vec<f64> {
+    let Field { mean, coupling, deviation } = *field;
+    thetas.iter().map(|t| (mean + coupling * t) / deviation).collect()
 }
 
 /// A field that depends on θ: mean + coupling · θ + deviation · z with a Gaussian z.
@@ -300,7 +345,8 @@ fn pieces(panels: &[Panel], polynomials: &[[f64; NODES]], width: f64) -> (Vec<f6
     let (mut thetas, mut masses) = (vec![], vec![]);
     for (panel, polynomial) in panels.iter().zip(polynomials) {
         let inner = panel.inner(width);
-        let parts = if inner > 0.0 { [(-1.0, -inner), (inner, 1.0)] } else { [(-1.0, 1.0), (1.0, 1.0)] };
+        let parts =
+            if inner > 0.0 { [(-1.0, -inner), (inner, 1.0)] } else { [(-1.0, 1.0), (1.0, 1.0)] };
         for (low, high) in parts.into_iter().filter(|(low, high)| low < high) {
             let count = ((high - low) * panel.half / (FOLDED * width)).ceil();
             let half = 0.5 * (high - low) / count;
@@ -360,9 +406,8 @@ multiversioned! {
         }
         if !outside.is_empty() {
             let (thetas, masses) = pieces(panels, polynomials, width);
-            let centres: Vec<f64> = thetas.iter().map(|t| (mean + coupling * t) / deviation).collect();
             let mut found = vec![0.0; edge.len()];
-            fold(&centres, &[&masses], deviation, NARROW_REACH, &edge, &mut [&mut found]);
+            fold_nodes(&thetas, &masses, law, NARROW_REACH, &edge, &mut found);
             for (k, value) in outside.into_iter().zip(found) {
                 density[k] = value.max(0.0);
             }
@@ -394,7 +439,7 @@ mod tests {
         for deviation in [1e-3, 0.3, 3.0, 4.5, 30.0] {
             let field = Field { mean, coupling, deviation };
             if panels.folds_masses(deviation / coupling) {
-                panels.fold_masses(&masses, &field, 37.0, &fields, &mut density);
+                fold_nodes(&panels.thetas, &masses, &field, 37.0, &fields, &mut density);
             } else {
                 let polynomials = panels.densities(&masses);
                 panels.fold_densities(&polynomials, &field, &fields, &mut density);
@@ -404,6 +449,33 @@ mod tests {
                 let exact = gaussian(b - mean - 0.3 * coupling, variance);
                 assert!((d - exact).abs() < 2e-12 * gaussian(0.0, variance), "{deviation} {b}");
             }
+        }
+    }
+
+    /// Two narrow peaks far apart on short panels, folded with Gaussians that are wider than the panels.
+    #[test]
+    fn merged_panels_are_as_good_as_all() {
+        let peak = |k: i32| Panel { middle: 0.02 * f64::from(k), half: 0.01, scale: 0.01 };
+        let panels = Panels::new((-60..-20).chain(45..80).map(peak).collect());
+        let mass = |theta: &f64| (-0.5 * ((theta.abs() - 1.1) / 0.05).powi(2)).exp();
+        let masses: Vec<f64> = panels
+            .thetas
+            .iter()
+            .zip(panels.panels.iter().flat_map(Panel::weights))
+            .map(|(t, w)| w * mass(t))
+            .collect();
+        let fields: Vec<f64> = (-90..90).map(|k| 0.1 * f64::from(k)).collect();
+        for width in [0.02, 0.1, 0.5, 3.0] {
+            let field = Field { mean: 0.4, coupling: 1.7, deviation: 1.7 * width };
+            let (mut all, mut few) = (vec![0.0; fields.len()], vec![0.0; fields.len()]);
+            fold_nodes(&panels.thetas, &masses, &field, 10.0, &fields, &mut all);
+            let (thetas, merged) = panels.merged(&masses, width);
+            fold_nodes(&thetas, &merged, &field, 10.0, &fields, &mut few);
+            let largest = all.iter().fold(0.0, |m: f64, d| m.max(*d));
+            for (a, b) in all.iter().zip(&few) {
+                assert!((a - b).abs() < 1e-14 * largest, "{width} {a} {b}");
+            }
+            assert!(width < 0.1 || thetas.len() < panels.thetas.len() / 3, "{}", thetas.len());
         }
     }
 }

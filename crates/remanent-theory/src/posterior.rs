@@ -43,16 +43,18 @@ pub struct Posterior {
     total: Vec<f64>,
     /// The same jointly with W^k W^t = ±1 for every older task k.
     joint: JointMasses,
+    /// How far from 1 the probabilities were, here or in an earlier task.
+    defect: f64,
 }
 
 impl Posterior {
     /// The law that a solved task leaves.
     pub fn new(site: Site, fields: &Fields, resolution: Resolution) -> Self {
         let grid = fields.grid(&site, Purpose::Densities, resolution);
-        let total = fields.probabilities(&grid, Purpose::Densities);
+        let (total, defect) = fields.normalised(&grid, Purpose::Densities);
         let joint = joint_laws(fields, &grid, &total);
-        let smooth = fields.smoothness();
-        Self { site, grid, moments: OnceLock::new(), resolution, smooth, total, joint }
+        let defect = defect.max(fields.inherited.map_or(0.0, InheritedLaw::defect));
+        Self { defect, ..Self::of_law(site, grid, total, joint, fields.smoothness(), resolution) }
     }
 
     /// The same from a law of the field on a grid, which changes on the scale `smooth`.
@@ -64,7 +66,7 @@ impl Posterior {
         smooth: f64,
         resolution: Resolution,
     ) -> Self {
-        Self { site, grid, moments: OnceLock::new(), resolution, smooth, total, joint }
+        Self { site, grid, moments: OnceLock::new(), resolution, smooth, total, joint, defect: 0.0 }
     }
 
     /// The law that the next task inherits, if its teacher has overlap `r_0` with this one.
@@ -80,7 +82,7 @@ impl Posterior {
         if fading.reverses() {
             columns.iter_mut().for_each(|column| column.reverse());
         }
-        InheritedLaw::new(&panels, columns, r_0, fading.bound())
+        InheritedLaw::new(&panels, columns, r_0, fading.bound(), self.defect)
     }
 
     /// The moments in each field.
@@ -214,8 +216,10 @@ impl Posterior {
                 let matters = size * image.panel.half > 1e-18 * seen.max(1e-3);
                 if matters { worst.max(tail / size) } else { worst }
             });
-            // Rounding does not become smaller on a shorter panel.
-            if rough > UNRESOLVED && rough < 0.3 * before && depth < HALVINGS {
+            // Rounding does not become smaller on a shorter panel. Nor does what is much narrower than it, but that is
+            // larger than rounding.
+            let falls = rough < 0.3 * before || rough > self.site.rounding_of_densities();
+            if rough > UNRESOLVED && falls && depth < HALVINGS {
                 let [low, high] = panel.halves();
                 open.push((high, depth + 1, rough));
                 open.push((low, depth + 1, rough));

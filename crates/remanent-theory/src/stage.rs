@@ -8,6 +8,7 @@
 //! error, which is an estimate on the safe side. Where the equations hardly depend on an
 //! unknown, both stages may be wrong alike, because neither moves it: so the step that
 //! Newton's method would still take, and what rounding may do to the root, count as well.
+//! And so does what the probabilities of all fields, or of all anchors, miss of 1.
 
 use remanent_math::continuation::settle;
 use remanent_math::linear;
@@ -15,6 +16,7 @@ use remanent_math::newton::{Outcome, Root};
 
 use crate::agreement::{Agreement, generalisation_error};
 use crate::curve::{Branch, CurvePoint};
+use crate::inherited::InheritedLaw;
 use crate::overlaps::Conjugates;
 use crate::posterior::{Posterior, Signs, signs};
 use crate::resolution::Resolution;
@@ -47,7 +49,7 @@ pub struct Stage {
     pub agreements: Vec<Agreement>,
     /// Probabilities below this are known to this accuracy only.
     floor: f64,
-    /// How far the root may be from where the equations hold, in coordinates.
+    /// How far the root may be from where the equations hold, in coordinates, and how much of the laws is not resolved.
     uncertainty: f64,
 }
 
@@ -79,7 +81,8 @@ impl Stage {
         let iteration = task.iterate(&from_coordinates(&root.x), resolution)?;
         let residual = task.residual_of(&root.x, alpha.ln(), &iteration)?;
         let step = linear::solve(root.jacobian, residual).as_ref().map_or(0.0, linear::max_norm);
-        let uncertainty = step + ROUNDING * linear::inverse_norm(&root.jacobian);
+        let unresolved = iteration.site.defect + task.inherited.map_or(0.0, InheritedLaw::defect);
+        let uncertainty = step + ROUNDING * linear::inverse_norm(&root.jacobian) + unresolved;
         let stage = Self::after(task, alpha, branch, root, &iteration, resolution);
         Some(Self { uncertainty, ..stage })
     }

@@ -223,7 +223,9 @@ impl Stream {
         while memory.len() < self.length.unwrap_or(LONGEST) {
             let task = self.later(&law);
             let (site, fields) = (task.site(&conjugates), task.fields(&conjugates));
-            let Some(next) = signs(&site, &fields, resolution).older.first().copied() else { break };
+            let Some(next) = signs(&site, &fields, resolution).older.first().copied() else {
+                break;
+            };
             memory.push(next);
             // 1/2 − ε = asin(p)/π.
             let forgotten = next.p().abs() < FORGOTTEN * std::f64::consts::PI;
