@@ -108,4 +108,11 @@ mod tests {
             assert!((dot(&j[i], &step) - change[i]).abs() < 1e-15);
         }
     }
+
+    #[test]
+    fn the_norm_of_the_inverse_bounds_how_far_a_solution_moves() {
+        assert_eq!(inverse_norm(&[[2.0, 0.0], [0.0, 1e-3]]), 1e3);
+        assert!((inverse_norm(&[[1.0, 0.5], [0.0, 1.0]]) - 1.5).abs() < 1e-15);
+        assert_eq!(inverse_norm(&[[1.0, 1.0], [1.0, 1.0]]), f64::INFINITY);
+    }
 }

@@ -333,3 +333,26 @@ fn ln_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
     }
     top + terms.map(|t| (t - top).exp()).sum::<f64>().ln()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::overlaps::Conjugates;
+
+    /// A bounded anchor ends with a jump, which a narrow Gaussian and a strong entropy hardly smooth: the density
+    /// of θ has a step much narrower than the first panels.
+    #[test]
+    fn a_step_in_the_density_is_resolved() {
+        let resolution = Resolution::STANDARD;
+        let task = |coupling, stiffness, q_0_hat, r_hat, law| {
+            let fields = Fields::new(&Conjugates { stiffness, q_0_hat, r_hat }, coupling, law);
+            Posterior::new(Site { stiffness, entropy: coupling }, &fields, resolution)
+        };
+        let first = task(0.0, -50.0, 100.0, 30.0, None);
+        let law = first.faded(1.0, Fading::new(0.97, 1.0).unwrap());
+        for (coupling, stiffness, q_0_hat) in [(1.5e6, 1.3e6, 1.3e9), (2e4, 10.0, 1e3)] {
+            let left = task(coupling, stiffness, q_0_hat, 3e3, Some(&law)).inherited(0.5);
+            assert!(left.defect() < 1e-9, "{coupling} {:e}", left.defect());
+        }
+    }
+}
