@@ -21,8 +21,6 @@ const LANES: usize = 16;
 const FOLDED: f64 = 5.0;
 /// Panels are merged up to this many widths of a Gaussian.
 const MERGED: f64 = 2.0;
-/// A Gaussian narrower than this fraction of half a panel is a point.
-const POINT: f64 = 1e-8;
 /// How many widths of a Gaussian that is folded with polynomials matter.
 const NARROW_REACH: f64 = 9.0;
 
@@ -385,12 +383,7 @@ multiversioned! {
         for (k, field) in fields.iter().enumerate() {
             let theta = (field - mean) / coupling;
             let after = panels.partition_point(|p| p.middle + p.half < theta);
-            let within = |p: &Panel| {
-                let distance = (theta - p.middle).abs();
-                // Rounding of θ is not small against a Gaussian as narrow as that.
-                let is_point = width < POINT * p.half && distance <= p.half;
-                is_point || distance <= p.half - NARROW_REACH * width
-            };
+            let within = |p: &Panel| (theta - p.middle).abs() <= p.half - NARROW_REACH * width;
             match panels.get(after) {
                 Some(p) if p.inner(width) > 0.0 && within(p) => {
                     inside.push((k, after, (theta - p.middle) / p.half));
