@@ -35,6 +35,20 @@ pub fn solve<const N: usize>(mut a: [[f64; N]; N], mut b: [f64; N]) -> Option<[f
     x.iter().all(|v| v.is_finite()).then_some(x)
 }
 
+/// The largest sum of absolute values in a row of the inverse of `a`: how far the solution of
+/// `a x = b` moves at most when no entry of b changes by more than 1. Infinite if `a` is singular.
+pub fn inverse_norm<const N: usize>(a: &[[f64; N]; N]) -> f64 {
+    let mut sums = [0.0; N];
+    for k in 0..N {
+        let Some(column) = solve(*a, std::array::from_fn(|i| if i == k { 1.0 } else { 0.0 }))
+        else {
+            return f64::INFINITY;
+        };
+        sums = std::array::from_fn(|i| sums[i] + column[i].abs());
+    }
+    max_norm(&sums)
+}
+
 /// The largest absolute value.
 pub fn max_norm<const N: usize>(x: &[f64; N]) -> f64 {
     // `max` would swallow a NaN.
@@ -93,5 +107,12 @@ mod tests {
         for i in 0..2 {
             assert!((dot(&j[i], &step) - change[i]).abs() < 1e-15);
         }
+    }
+
+    #[test]
+    fn the_norm_of_the_inverse_bounds_how_far_a_solution_moves() {
+        assert_eq!(inverse_norm(&[[2.0, 0.0], [0.0, 1e-3]]), 1e3);
+        assert!((inverse_norm(&[[1.0, 0.5], [0.0, 1.0]]) - 1.5).abs() < 1e-15);
+        assert_eq!(inverse_norm(&[[1.0, 1.0], [1.0, 1.0]]), f64::INFINITY);
     }
 }

@@ -10,6 +10,9 @@ pub struct Newton {
     pub tolerance: f64,
     /// The residual that counts as converged when rounding prevents a smaller one.
     pub acceptable: f64,
+    /// The largest step that may be left when it stops. Where the Jacobian is nearly singular, a
+    /// small residual says little about the unknowns.
+    pub remaining: f64,
     /// Largest number of steps.
     pub max_iterations: usize,
     /// Largest change of an unknown in one step.
@@ -23,6 +26,7 @@ impl Default for Newton {
         Self {
             tolerance: 1e-12,
             acceptable: 1e-10,
+            remaining: f64::INFINITY,
             max_iterations: 40,
             max_step: 0.7,
             difference: 1e-6,
@@ -75,12 +79,14 @@ impl Newton {
         };
         let mut norm = max_norm(&r);
         for _ in 0..self.max_iterations {
-            if norm <= self.tolerance {
+            let step = solve(j, r);
+            let remaining = step.as_ref().map_or(0.0, max_norm);
+            if norm <= self.tolerance && remaining <= self.remaining {
                 return ended(x, norm, j, Outcome::Converged);
             }
             // Along a Jacobian taken here it pays to shorten the step; along an old one it does not.
-            let trials = if fresh { 6 } else { 1 };
-            let improved = solve(j, r).and_then(|step| self.improve(f, &x, &step, norm, trials));
+            let trials = if fresh && norm > self.tolerance { 6 } else { 1 };
+            let improved = step.and_then(|step| self.improve(f, &x, &step, norm, trials));
             match improved {
                 Some((xc, rc, nc)) => {
                     let step = axpy(&xc, -1.0, &x);
@@ -179,6 +185,17 @@ mod tests {
         let root = Newton::default().solve(&mut f, [1.0, 1.0], None);
         assert_eq!(root.outcome, Outcome::Converged);
         assert!(root.residual <= 1e-12);
+    }
+
+    #[test]
+    fn a_small_residual_is_not_enough_where_the_jacobian_is_nearly_singular() {
+        let mut f = |x: &[f64; 2]| Some([1e-6 * (x[0] - 0.3).sinh(), x[1] - x[0]]);
+        let start = [0.3 + 5e-7, 0.3 + 5e-7];
+        assert!(f(&start).unwrap()[0].abs() < 1e-12);
+        let jacobian = Some([[1e-6, 0.0], [-1.0, 1.0]]);
+        let root = Newton { remaining: 1e-11, ..Newton::default() }.solve(&mut f, start, jacobian);
+        assert!((root.x[0] - 0.3).abs() < 1e-11 && (root.x[1] - 0.3).abs() < 1e-11, "{root:?}");
+        assert_eq!(Newton::default().solve(&mut f, start, jacobian).x, start);
     }
 
     #[test]

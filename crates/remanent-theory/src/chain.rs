@@ -9,6 +9,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::agreement::{Agreement, errors};
 use crate::curve::Curve;
 use crate::fading::Fading;
 use crate::inherited::InheritedLaw;
@@ -20,7 +21,7 @@ use crate::parameters::{
 use crate::resolution::Resolution;
 use crate::roots::{Found, roots};
 use crate::single::{asked, choose, why_none};
-use crate::solution::{Solution, Termination, generalisation_error};
+use crate::solution::{Solution, Termination};
 use crate::stage::{Stage, climb, judged};
 use crate::task::Task;
 
@@ -287,7 +288,7 @@ impl Chain {
             (found, chosen, why)
         };
         let mut solution = Solution::none(alpha, beta, asked(choice), why);
-        let mut older = vec![f64::NAN; t];
+        let mut agreements = vec![Agreement::UNKNOWN; t + 1];
         let mut other_solutions = Vec::new();
         let mut link = None;
         for (i, found) in found.iter().enumerate() {
@@ -300,7 +301,7 @@ impl Chain {
                     let last = &stages[stages.len() - 1];
                     let result = judged(last.solution, estimate);
                     if is_chosen {
-                        older.clone_from(&last.older);
+                        agreements.clone_from(&last.agreements);
                         link = Some(Link { stages, laws: vec![] });
                     }
                     result
@@ -317,7 +318,7 @@ impl Chain {
         TaskResult {
             task: t + 1,
             potential: solution.minus_beta_f,
-            eps_by_task: self.errors(t, &solution, &older),
+            eps_by_task: errors(&agreements, self.later_r_0(t)),
             solution,
             other_solutions,
         }
@@ -372,21 +373,8 @@ impl Chain {
         true
     }
 
-    /// The error on every task after task `t`: old ones from the joint law, later
-    /// ones from the teachers' correlation, p_{t+k} = r_0 ⋯ r_0 p_t.
-    fn errors(&self, t: usize, solution: &Solution, older: &[f64]) -> Vec<f64> {
-        let mut errors: Vec<f64> =
-            older.iter().map(|one_minus_p| generalisation_error(one_minus_p.ln()).0).collect();
-        errors.push(solution.eps);
-        let mut overlap = 1.0;
-        for r_0 in &self.r_0[t.min(self.r_0.len())..] {
-            if errors.len() == self.tasks() {
-                break;
-            }
-            overlap *= r_0;
-            let one_minus_p = (1.0 - overlap) + overlap * solution.one_minus_p;
-            errors.push(generalisation_error(one_minus_p.ln()).0);
-        }
-        errors
+    /// The overlaps of the teachers after task `t` (from 0), each with the one before.
+    pub(crate) fn later_r_0(&self, t: usize) -> impl Iterator<Item = &f64> {
+        self.r_0.iter().take(self.tasks() - 1).skip(t)
     }
 }

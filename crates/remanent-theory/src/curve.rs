@@ -95,10 +95,16 @@ impl<'a> Curve<'a> {
         resolution: Resolution,
     ) -> Option<Self> {
         let mut strands = vec![];
-        // Near the corners of the cube coarse quadrature is not smooth enough to follow.
-        let near_corner = task.one_minus_q_star.is_some_and(|kappa| kappa < 1e-2);
-        let cares = [Care::Quick, Care::Better, Care::Exact];
-        for care in cares.into_iter().skip(if near_corner { 2 } else { 0 }) {
+        // Near the corners of the cube coarse quadrature is not smooth enough to follow, nor where a strong entropy
+        // leaves little to the stiffness that holds q_d fixed.
+        let is_delicate = |kappa: f64| kappa < 1e-2 || task.coupling > 1e4;
+        let delicate = task.one_minus_q_star.is_some_and(is_delicate);
+        let cares: &[Care] = if delicate {
+            &[Care::Smooth, Care::Exact]
+        } else {
+            &[Care::Quick, Care::Better, Care::Exact]
+        };
+        for &care in cares {
             strands = self::strands(&task, alpha, extent, care, resolution);
             if !strands.iter().any(|s| s.is_undecided(care)) {
                 break;

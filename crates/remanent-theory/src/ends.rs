@@ -32,7 +32,7 @@ fn iterate(
 }
 
 /// The stiffness at which the self-overlap has its prescribed value; 1 − q_d
-/// rises with it.
+/// rises with it. It is sought around that of `c` first.
 fn constrained_stiffness(task: &Task, c: &Conjugates, resolution: Resolution) -> Option<f64> {
     let wanted = task.one_minus_q_star?;
     let excess = |y: f64| {
@@ -40,7 +40,14 @@ fn constrained_stiffness(task: &Task, c: &Conjugates, resolution: Resolution) ->
         let averages = site_averages(&task.site(&trial), &task.fields(&trial), resolution);
         constraint(&averages.overlaps, wanted)
     };
-    scalar::root(excess, -1e10_f64.asinh(), 1e10_f64.asinh(), 1e-3).map(f64::sinh)
+    let (near, farthest) = (c.stiffness.asinh(), 1e10_f64.asinh());
+    [0.5, 4.0, 2.0 * farthest]
+        .into_iter()
+        .find_map(|reach| {
+            let (low, high) = ((near - reach).max(-farthest), (near + reach).min(farthest));
+            scalar::root(excess, low, high, 1e-3)
+        })
+        .map(f64::sinh)
 }
 
 fn polished(task: &Task, c: Conjugates, alpha: f64, resolution: Resolution) -> Option<[f64; 4]> {

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use remanent_math::grid::{Cluster, Nodes, Spread};
 
 use crate::inherited::InheritedLaw;
-use crate::law::{Field, NODES, Panels};
+use crate::law::{Field, NODES, Panels, fold_nodes};
 use crate::overlaps::{Conjugates, Overlaps};
 use crate::resolution::Resolution;
 use crate::site::{Moments, Site};
@@ -22,6 +22,8 @@ const REACH: f64 = 9.0;
 /// And below it, where rare fields set a weight against its teacher.
 const REACH_BELOW: f64 = 11.0;
 
+/// No law of θ knows of fields beyond this many, which have e^{−72} of the mass.
+const REACH_OF_LAWS: f64 = 12.0;
 /// Beyond this many standard deviations a Gaussian is 0.
 const UNDERFLOW: f64 = 37.0;
 /// Beyond this many it does not matter to an average.
@@ -70,6 +72,8 @@ pub struct SiteAverages {
     pub ln_z_rest: f64,
     /// E[(⟨m²⟩ − ⟨m⟩²)²], the entropic factor of the replicon.
     pub variance2: f64,
+    /// How far the probabilities of all fields of the grid were from 1.
+    pub defect: f64,
 }
 
 /// Fields with quadrature weights (without the density).
@@ -102,9 +106,9 @@ impl<'a> Fields<'a> {
         self.deviation.max(inherited)
     }
 
-    /// Intervals outside of which there is no field, in rising order. With
-    /// `decides_sign` they reach to where B = 0 is improbable for good.
-    fn intervals(&self, decides_sign: bool) -> Vec<(f64, f64)> {
+    /// Intervals outside of which there is no field, in rising order. Except for moments, they
+    /// reach to where B = 0 is improbable for good.
+    fn intervals(&self, purpose: Purpose) -> Vec<(f64, f64)> {
         let variance = self.deviation * self.deviation;
         let mut ends: Vec<(f64, f64)> = match self.mixing() {
             None => vec![(self.mean, self.mean)],
@@ -117,12 +121,16 @@ impl<'a> Fields<'a> {
             let (from, to) = (*low, *high);
             *low = from - REACH_BELOW * self.deviation;
             *high = to + REACH * self.deviation;
-            if decides_sign {
-                // Whether a weight has flipped is decided around B = 0, however rare that
-                // is; beyond it the density must fall by e^{−40} once more.
-                *low = low.min(from - (from.max(0.0).powi(2) + 80.0 * variance).sqrt());
-                *high = high.max(to + (to.min(0.0).powi(2) + 80.0 * variance).sqrt());
-            }
+            // Whether a weight has flipped is decided around B = 0, however rare that
+            // is; beyond it the density must fall by e^{−40} once more.
+            let decides_sign = |towards: f64| (towards.max(0.0).powi(2) + 80.0 * variance).sqrt();
+            let farthest = match purpose {
+                Purpose::Moments => 0.0,
+                Purpose::Densities => REACH_OF_LAWS * self.deviation,
+                Purpose::Signs => f64::INFINITY,
+            };
+            *low = low.min(from - decides_sign(from).min(farthest));
+            *high = high.max(to + decides_sign(-to).min(farthest));
         }
         let mut joined: Vec<(f64, f64)> = Vec::with_capacity(ends.len());
         for (low, high) in ends {
@@ -136,7 +144,7 @@ impl<'a> Fields<'a> {
 
     /// A grid fit for averages of functions of the site measure.
     pub(crate) fn grid(&self, site: &Site, purpose: Purpose, resolution: Resolution) -> FieldGrid {
-        let intervals = self.intervals(purpose != Purpose::Moments);
+        let intervals = self.intervals(purpose);
         let (low, high) = (intervals[0].0, intervals[intervals.len() - 1].1);
         let smooth = self.smoothness();
         let (a, firmness) = (site.stiffness, site.stiffness + site.entropy + 2.0);
@@ -197,6 +205,11 @@ impl<'a> Fields<'a> {
 
     /// The probability of each node of a grid, normalised to 1.
     pub(crate) fn probabilities(&self, grid: &FieldGrid, purpose: Purpose) -> Vec<f64> {
+        self.normalised(grid, purpose).0
+    }
+
+    /// The same, and by how much they missed 1 before: what the grid does not resolve of the law.
+    pub(crate) fn normalised(&self, grid: &FieldGrid, purpose: Purpose) -> (Vec<f64>, f64) {
         let mut p = match self.mixing() {
             None => {
                 let mut p = vec![0.0; grid.fields.len()];
@@ -209,7 +222,7 @@ impl<'a> Fields<'a> {
         };
         let total: f64 = p.iter().sum();
         p.iter_mut().for_each(|v| *v /= total);
-        p
+        (p, (total - 1.0).abs())
     }
 
     fn gaussian(&self, field: f64) -> f64 {
@@ -233,19 +246,21 @@ impl<'a> Fields<'a> {
     ) -> Vec<f64> {
         let (reach, field) = (purpose.reach(), self.field());
         let mut p = vec![0.0; grid.fields.len()];
-        if panels.folds_masses(self.deviation / self.coupling) {
-            panels.fold_masses(masses, &field, reach, &grid.fields, &mut p);
+        let own = self.inherited.filter(|a| std::ptr::eq(a.masses(), masses));
+        let width = self.deviation / self.coupling;
+        if panels.folds_masses(width) {
+            // Far in the tails of a Gaussian all nodes are needed.
+            let (thetas, masses) = match own {
+                Some(law) if purpose == Purpose::Moments => law.merged(width),
+                _ => (panels.thetas.as_slice(), masses),
+            };
+            fold_nodes(thetas, masses, &field, reach, &grid.fields, &mut p);
         } else {
-            let own = self.inherited.filter(|a| std::ptr::eq(a.masses(), masses));
             let polynomials: Cow<[[f64; NODES]]> = match own {
                 Some(law) => law.polynomials().into(),
                 None => panels.densities(masses).into(),
             };
-            if self.mixing().is_some_and(|law| law.bound().is_some()) {
-                panels.fold_pieces(&polynomials, &field, &grid.fields, &mut p);
-            } else {
-                panels.fold_densities(&polynomials, &field, &grid.fields, &mut p);
-            }
+            panels.fold_densities(&polynomials, &field, &grid.fields, &mut p);
         }
         p.iter_mut().zip(&grid.weights).for_each(|(p, w)| *p *= w);
         p
@@ -278,10 +293,10 @@ impl<'a> Fields<'a> {
 /// The order parameters and what else the free energy needs, from the law of the field.
 pub fn site_averages(site: &Site, fields: &Fields, resolution: Resolution) -> SiteAverages {
     let grid = fields.grid(site, Purpose::Moments, resolution);
-    let probabilities = fields.probabilities(&grid, Purpose::Moments);
+    let (probabilities, defect) = fields.normalised(&grid, Purpose::Moments);
     let mut moments = Vec::with_capacity(grid.fields.len());
     site.moments(&grid.fields, resolution.factor(), &mut moments);
-    average(site, &grid.fields, &probabilities, &moments)
+    SiteAverages { defect, ..average(site, &grid.fields, &probabilities, &moments) }
 }
 
 fn average(
@@ -317,5 +332,6 @@ fn average(
         ln_z,
         ln_z_rest,
         variance2,
+        defect: 0.0,
     }
 }

@@ -7,6 +7,10 @@ use crate::law::{NODES, Panel, Panels};
 /// Panels with less than this fraction of the mass are left out.
 pub(crate) const TRIMMED: f64 = 1e-26;
 
+/// Powers of 2 between which panels are merged for Gaussians of this width.
+const NARROWEST: i32 = -20;
+const WIDEST: i32 = 7;
+
 /// For every older task k: the law of θ restricted to W^k W^t = +1 and to −1.
 pub(crate) type JointMasses = Vec<[Vec<f64>; 2]>;
 
@@ -19,11 +23,15 @@ pub struct InheritedLaw {
     total: Vec<f64>,
     /// The same as polynomials on the panels.
     polynomials: OnceLock<Vec<[f64; NODES]>>,
+    /// Fewer nodes and masses, for Gaussians of at least 2^k from k = [`NARROWEST`] on.
+    merged: Vec<OnceLock<(Vec<f64>, Vec<f64>)>>,
     /// The masses jointly with every older task, the one just ended included,
     /// in the order of the tasks.
     joint: JointMasses,
     /// The largest |a|, if there is one: the density may end there with a jump.
     bound: Option<f64>,
+    /// How far from 1 the masses were before they were normalised, here or in an earlier task.
+    defect: f64,
 }
 
 impl InheritedLaw {
@@ -31,14 +39,16 @@ impl InheritedLaw {
     ///
     /// `columns` are masses at the nodes of `panels`, which are symmetric around 0: those of θ after
     /// the last task, and for every older task k those with W^k W^t = +1 and −1.
-    /// `bound` is the largest anchor, if there is one.
+    /// `bound` is the largest anchor, if there is one, and `defect` how far from 1 the masses of the fields were.
     pub(crate) fn new(
         panels: &Panels,
         mut columns: Vec<Vec<f64>>,
         r_0: f64,
         bound: Option<f64>,
+        defect: f64,
     ) -> Self {
         let norm: f64 = columns[0].iter().sum();
+        let defect = defect.max((norm - 1.0).abs());
         columns.iter_mut().flatten().for_each(|p| *p /= norm);
         // Where the new teacher differs from the last, θ changes its sign.
         let (same, other) = (0.5 * (1.0 + r_0), 0.5 * (1.0 - r_0));
@@ -52,7 +62,7 @@ impl InheritedLaw {
         joint.push([mix(&columns[0], &nothing), mix(&nothing, &columns[0])]);
         let total = mix(&columns[0], &columns[0]);
         if panels.panels.is_empty() {
-            return Self { joint, ..Self::nothing() };
+            return Self { joint, defect, ..Self::nothing() };
         }
         let kept: Vec<bool> =
             total.chunks_exact(NODES).map(|m| m.iter().sum::<f64>() > TRIMMED).collect();
@@ -65,15 +75,18 @@ impl InheritedLaw {
             panels: Panels::new(chosen.map(|(p, _)| *p).collect()),
             total: keep(&total),
             polynomials: OnceLock::new(),
+            merged: Self::unmerged(),
             joint: joint.iter().map(|pair| [keep(&pair[0]), keep(&pair[1])]).collect(),
             bound,
+            defect,
         }
     }
 
     /// The law of anchors that are all 0.
     pub(crate) fn nothing() -> Self {
         let panels = Panels::at_zero();
-        Self { panels, total: vec![1.0], polynomials: OnceLock::new(), joint: vec![], bound: None }
+        let (polynomials, merged, joint) = (OnceLock::new(), Self::unmerged(), vec![]);
+        Self { panels, total: vec![1.0], polynomials, merged, joint, bound: None, defect: 0.0 }
     }
 
     /// The same jointly with the first `count` older tasks only.
@@ -85,6 +98,12 @@ impl InheritedLaw {
     /// Whether it moves any field: not if every anchor is 0.
     pub(crate) fn moves(&self) -> bool {
         !self.panels.panels.is_empty()
+    }
+
+    /// How far from 1 the masses were before they were normalised, here or in an earlier task: what the
+    /// panels and the grids of fields did not resolve.
+    pub(crate) fn defect(&self) -> f64 {
+        self.defect
     }
 
     /// The largest |a|, if there is one.
@@ -107,6 +126,21 @@ impl InheritedLaw {
     /// The masses at the nodes of the panels.
     pub(crate) fn masses(&self) -> &[f64] {
         &self.total
+    }
+
+    fn unmerged() -> Vec<OnceLock<(Vec<f64>, Vec<f64>)>> {
+        vec![OnceLock::new(); (WIDEST - NARROWEST + 1) as usize]
+    }
+
+    /// Nodes and masses that are as good as all where they are folded with a Gaussian of this width, and fewer.
+    pub(crate) fn merged(&self, width: f64) -> (&[f64], &[f64]) {
+        let power = (width.log2().floor() as i32).min(WIDEST);
+        if power < NARROWEST {
+            return (&self.panels.thetas, &self.total);
+        }
+        let merge = || self.panels.merged(&self.total, 2_f64.powi(power));
+        let (thetas, masses) = self.merged[(power - NARROWEST) as usize].get_or_init(merge);
+        (thetas, masses)
     }
 
     /// The density as a polynomial on each panel.

@@ -19,10 +19,10 @@ pub const NODES: usize = 16;
 const LANES: usize = 16;
 /// Panels up to this many widths of a Gaussian are folded with it by their masses.
 const FOLDED: f64 = 5.0;
-/// Distance of the nodes of a Gaussian that is folded with polynomials, in
-/// standard deviations, and their number on either side.
-const GAUSSIAN_STEP: f64 = 0.5;
-const GAUSSIAN_SIDE: i32 = 18;
+/// Panels are merged up to this many widths of a Gaussian.
+const MERGED: f64 = 2.0;
+/// How many widths of a Gaussian that is folded with polynomials matter.
+const NARROW_REACH: f64 = 9.0;
 
 static LEGENDRE: LazyLock<([f64; NODES], [f64; NODES])> = LazyLock::new(legendre::rule::<NODES>);
 
@@ -33,14 +33,18 @@ static TRANSFORM: LazyLock<[[f64; NODES]; NODES]> = LazyLock::new(|| {
     for j in 0..NODES {
         let (mut p, mut before) = (1.0, 0.0);
         for (k, row) in transform.iter_mut().enumerate() {
-            let order = k as f64;
-            row[j] = (order + 0.5) * p * weights[j];
-            (p, before) =
-                (((2.0 * order + 1.0) * nodes[j] * p - order * before) / (order + 1.0), p);
+            row[j] = (k as f64 + 0.5) * p * weights[j];
+            (p, before) = (legendre_after(k, nodes[j], p, before), p);
         }
     }
     transform
 });
+
+/// P_{k+1}(x) from P_k and P_{k−1}.
+fn legendre_after(k: usize, x: f64, p: f64, before: f64) -> f64 {
+    let order = k as f64;
+    ((2.0 * order + 1.0) * x * p - order * before) / (order + 1.0)
+}
 
 /// An interval of θ.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,6 +66,12 @@ impl Panel {
     /// Quadrature weights.
     pub fn weights(&self) -> [f64; NODES] {
         LEGENDRE.1.map(|w| self.half * w)
+    }
+
+    /// The half length, in units of that of the panel, of its inner part: of what lies farther from its ends than a
+    /// Gaussian whose mean is near one of them reaches. Negative if there is none.
+    fn inner(&self, width: f64) -> f64 {
+        1.0 - 2.0 * NARROW_REACH * width / self.half
     }
 
     /// The two halves.
@@ -144,21 +154,8 @@ impl Panels {
         self.longest() <= FOLDED * width
     }
 
-    /// The density of a field at each of `fields`, by the masses at the nodes; Gaussians are
-    /// cut `reach` standard deviations from their mean.
-    pub fn fold_masses(
-        &self,
-        masses: &[f64],
-        field: &Field,
-        reach: f64,
-        fields: &[f64],
-        density: &mut [f64],
-    ) {
-        let centres = self.centres(field);
-        fold(&centres, &[masses], field.deviation, reach, fields, &mut [density]);
-    }
-
-    /// The same for several laws on these panels: the Gaussians are computed once.
+    /// The densities of a field at each of `fields`, by several laws with masses at the nodes: the Gaussians are
+    /// computed once.
     pub fn fold_all_masses(
         &self,
         columns: &[&[f64]],
@@ -166,20 +163,53 @@ impl Panels {
         reach: f64,
         fields: &[f64],
     ) -> Vec<Vec<f64>> {
-        let centres = self.centres(field);
+        let centres = centres(&self.thetas, field);
         let mut densities = vec![vec![0.0; fields.len()]; columns.len()];
         let mut out: Vec<&mut [f64]> = densities.iter_mut().map(Vec::as_mut_slice).collect();
         fold(&centres, columns, field.deviation, reach, fields, &mut out);
         densities
     }
 
-    /// The mean fields at the nodes, in units of the deviation.
-    fn centres(&self, field: &Field) -> Vec<f64> {
-        let Field { mean, coupling, deviation } = *field;
-        self.thetas.iter().map(|t| (mean + coupling * t) / deviation).collect()
+    /// Fewer nodes and masses that are as good as `masses` at the nodes of the panels where they are folded with a
+    /// Gaussian of at least this width: neighbouring panels are merged as long as the Gaussian is smooth on them.
+    pub fn merged(&self, masses: &[f64], width: f64) -> (Vec<f64>, Vec<f64>) {
+        let ends = |p: &Panel| (p.middle - p.half, p.middle + p.half);
+        let (mut thetas, mut merged) = (vec![], vec![]);
+        let mut from = 0;
+        while from < self.panels.len() {
+            let (low, mut high) = ends(&self.panels[from]);
+            let mut to = from + 1;
+            while to < self.panels.len() && ends(&self.panels[to]).1 - low <= MERGED * width {
+                high = ends(&self.panels[to]).1;
+                to += 1;
+            }
+            let nodes = from * NODES..to * NODES;
+            if to == from + 1 {
+                thetas.extend(&self.thetas[nodes.clone()]);
+                merged.extend(&masses[nodes]);
+            } else {
+                let panel =
+                    Panel { middle: 0.5 * (low + high), half: 0.5 * (high - low), scale: 0.0 };
+                // Moments of the masses in Legendre polynomials, and the masses at new nodes that have them too.
+                let mut moments = [0.0; NODES];
+                for (theta, mass) in self.thetas[nodes.clone()].iter().zip(&masses[nodes]) {
+                    let x = (theta - panel.middle) / panel.half;
+                    let (mut p, mut before) = (1.0, 0.0);
+                    for (k, moment) in moments.iter_mut().enumerate() {
+                        *moment += mass * p;
+                        (p, before) = (legendre_after(k, x, p, before), p);
+                    }
+                }
+                let mass = |j: usize| (0..NODES).map(|k| TRANSFORM[k][j] * moments[k]).sum::<f64>();
+                thetas.extend(panel.thetas());
+                merged.extend((0..NODES).map(mass));
+            }
+            from = to;
+        }
+        (thetas, merged)
     }
 
-    /// The same by the polynomials, for a Gaussian narrower than the panels.
+    /// The same by the polynomials, for a Gaussian narrower than some panels, also where the density ends with a jump.
     pub fn fold_densities(
         &self,
         polynomials: &[[f64; NODES]],
@@ -189,18 +219,25 @@ impl Panels {
     ) {
         interpolate(&self.panels, polynomials, field, fields, density);
     }
+}
 
-    /// The same, also where the density ends with a jump and where panels are much narrower than
-    /// the Gaussian: panel by panel.
-    pub fn fold_pieces(
-        &self,
-        polynomials: &[[f64; NODES]],
-        field: &Field,
-        fields: &[f64],
-        density: &mut [f64],
-    ) {
-        pieces(&self.panels, polynomials, field, fields, density);
-    }
+/// The density of a field at each of `fields`, by masses at rising nodes θ; Gaussians are cut
+/// `reach` standard deviations from their mean.
+pub fn fold_nodes(
+    thetas: &[f64],
+    masses: &[f64],
+    field: &Field,
+    reach: f64,
+    fields: &[f64],
+    density: &mut [f64],
+) {
+    fold(&centres(thetas, field), &[masses], field.deviation, reach, fields, &mut [density]);
+}
+
+/// The mean fields at nodes θ, in units of the deviation.
+fn centres(thetas: &[f64], field: &Field) -> Vec<f64> {
+    let Field { mean, coupling, deviation } = *field;
+    thetas.iter().map(|t| (mean + coupling * t) / deviation).collect()
 }
 
 /// A field that depends on θ: mean + coupling · θ + deviation · z with a Gaussian z.
@@ -260,9 +297,74 @@ fn product(a: &[f64], b: &[f64]) -> f64 {
     total + sums.iter().sum::<f64>()
 }
 
+/// D² on Legendre coefficients: column k has the coefficients of P_k''.
+static SECOND_DERIVATIVE: LazyLock<[[f64; NODES]; NODES]> = LazyLock::new(|| {
+    // P_k' = Σ (2j + 1) P_j over j = k − 1, k − 3, …
+    let first = |j: usize, k: usize| {
+        if j < k && (k - j) % 2 == 1 { (2 * j + 1) as f64 } else { 0.0 }
+    };
+    std::array::from_fn(|j| {
+        std::array::from_fn(|k| (0..NODES).map(|i| first(j, i) * first(i, k)).sum())
+    })
+});
+
+/// The polynomial folded with a Gaussian of this width, in units of half the panel: e^{w²D²/2} g.
+fn smoothed(polynomial: &[f64; NODES], width: f64) -> [f64; NODES] {
+    let second = &*SECOND_DERIVATIVE;
+    let (mut sum, mut term) = (*polynomial, *polynomial);
+    for order in 1..NODES / 2 {
+        let factor = 0.5 * width * width / order as f64;
+        term = std::array::from_fn(|j| {
+            factor * (j + 2..NODES).step_by(2).map(|k| second[j][k] * term[k]).sum::<f64>()
+        });
+        sum = std::array::from_fn(|j| sum[j] + term[j]);
+    }
+    sum
+}
+
+/// The value of a polynomial at each x, by Clenshaw's recurrence; `coefficient` gives its Legendre coefficients.
+#[inline(always)]
+fn clenshaw(x: &[f64; LANES], coefficient: impl Fn(usize, usize) -> f64) -> [f64; LANES] {
+    let (mut b, mut b_next) = ([0.0; LANES], [0.0; LANES]);
+    for k in (0..NODES).rev() {
+        let order = k as f64;
+        let (first, second) = ((2.0 * order + 1.0) / (order + 1.0), (order + 1.0) / (order + 2.0));
+        for i in 0..LANES {
+            let new = coefficient(i, k) + first * x[i] * b[i] - second * b_next[i];
+            b_next[i] = b[i];
+            b[i] = new;
+        }
+    }
+    b
+}
+
+/// Nodes and masses of the parts of panels that a Gaussian near the end of one sees: all of a short
+/// panel, and the two ends of a long one, in pieces no longer than a few widths.
+fn pieces(panels: &[Panel], polynomials: &[[f64; NODES]], width: f64) -> (Vec<f64>, Vec<f64>) {
+    let (nodes, weights) = &*LEGENDRE;
+    let (mut thetas, mut masses) = (vec![], vec![]);
+    for (panel, polynomial) in panels.iter().zip(polynomials) {
+        let inner = panel.inner(width);
+        let parts =
+            if inner > 0.0 { [(-1.0, -inner), (inner, 1.0)] } else { [(-1.0, 1.0), (1.0, 1.0)] };
+        for (low, high) in parts.into_iter().filter(|(low, high)| low < high) {
+            let count = ((high - low) * panel.half / (FOLDED * width)).ceil();
+            let half = 0.5 * (high - low) / count;
+            for piece in 0..count as usize {
+                let middle = low + (2.0 * piece as f64 + 1.0) * half;
+                let x = nodes.map(|x| middle + half * x);
+                let values = clenshaw(&x, |_, k| polynomial[k]);
+                thetas.extend(x.map(|x| panel.middle + panel.half * x));
+                masses.extend(values.iter().zip(weights).map(|(v, w)| v * w * half * panel.half));
+            }
+        }
+    }
+    (thetas, masses)
+}
+
 multiversioned! {
-    /// ∫ Dz g((field − mean − deviation z)/coupling)/coupling at every field, where
-    /// g is a polynomial on each panel.
+    /// ∫ dθ g(θ) N(field; mean + coupling θ, deviation²) at every field, where g is a polynomial on each
+    /// panel. If a panel holds the whole Gaussian, that is a polynomial again; otherwise a sum over pieces.
     fn interpolate(
         panels: &[Panel],
         polynomials: &[[f64; NODES]],
@@ -271,106 +373,44 @@ multiversioned! {
         density: &mut [f64],
     ) {
         let Field { mean, coupling, deviation } = *law;
-        let (mut zs, mut gaussian) = (vec![], vec![]);
-        for j in -GAUSSIAN_SIDE..=GAUSSIAN_SIDE {
-            let z = GAUSSIAN_STEP * f64::from(j);
-            zs.push(z);
-            gaussian.push(GAUSSIAN_STEP * elementary::exp(-0.5 * z * z));
-        }
-        while !zs.len().is_multiple_of(LANES) {
-            zs.push(0.0);
-            gaussian.push(0.0);
-        }
-        let norm = 1.0 / (coupling * (2.0 * std::f64::consts::PI).sqrt());
-        for (density, field) in density.iter_mut().zip(fields) {
-            let mut sums = [0.0; LANES];
-            for (zs, gaussian) in zs.chunks_exact(LANES).zip(gaussian.chunks_exact(LANES)) {
-                let (mut x, mut weight, mut panel) = ([0.0; LANES], [0.0; LANES], [0_usize; LANES]);
-                for i in 0..LANES {
-                    let theta = (field - mean - deviation * zs[i]) / coupling;
-                    let after = panels.partition_point(|p| p.middle + p.half < theta);
-                    let index = after.min(panels.len() - 1);
-                    let p = &panels[index];
-                    x[i] = (theta - p.middle) / p.half;
-                    let inside = x[i] >= -1.0 && x[i] <= 1.0;
-                    weight[i] = if inside { gaussian[i] } else { 0.0 };
-                    x[i] = if inside { x[i] } else { 0.0 };
-                    panel[i] = index;
-                }
-                // Clenshaw's recurrence for Legendre polynomials.
-                let (mut b, mut b_next) = ([0.0; LANES], [0.0; LANES]);
-                for k in (0..NODES).rev() {
-                    let order = k as f64;
-                    let (first, second) =
-                        ((2.0 * order + 1.0) / (order + 1.0), (order + 1.0) / (order + 2.0));
-                    for i in 0..LANES {
-                        let new = polynomials[panel[i]][k] + first * x[i] * b[i] - second * b_next[i];
-                        b_next[i] = b[i];
-                        b[i] = new;
-                    }
-                }
-                for i in 0..LANES {
-                    sums[i] += weight[i] * b[i];
-                }
-            }
-            *density = (sums.iter().sum::<f64>() * norm).max(0.0);
-        }
-    }
-}
-
-multiversioned! {
-    /// ∫ dθ g(θ) N(field; mean + coupling θ, deviation²) at every field, where g is a polynomial on each
-    /// panel: Gauss–Legendre on pieces of panels no longer than a few widths of the Gaussian.
-    fn pieces(
-        panels: &[Panel],
-        polynomials: &[[f64; NODES]],
-        law: &Field,
-        fields: &[f64],
-        density: &mut [f64],
-    ) {
-        let Field { mean, coupling, deviation } = *law;
-        let (nodes, weights) = &*LEGENDRE;
         let width = deviation / coupling;
-        let reach = GAUSSIAN_STEP * f64::from(GAUSSIAN_SIDE) * width;
-        let norm = 1.0 / (deviation * (2.0 * std::f64::consts::PI).sqrt());
-        for (density, field) in density.iter_mut().zip(fields) {
-            let centre = (field - mean) / coupling;
-            let first = panels.partition_point(|p| p.middle + p.half < centre - reach);
-            let mut sum = 0.0;
-            for (p, polynomial) in panels.iter().zip(polynomials).skip(first) {
-                if p.middle - p.half > centre + reach {
-                    break;
+        let all_smooth: Vec<[f64; NODES]> = panels
+            .iter()
+            .zip(polynomials)
+            .map(|(p, g)| if p.inner(width) > 0.0 { smoothed(g, width / p.half) } else { *g })
+            .collect();
+        let (mut inside, mut outside, mut edge) = (vec![], vec![], vec![]);
+        for (k, field) in fields.iter().enumerate() {
+            let theta = (field - mean) / coupling;
+            let after = panels.partition_point(|p| p.middle + p.half < theta);
+            let within = |p: &Panel| (theta - p.middle).abs() <= p.half - NARROW_REACH * width;
+            match panels.get(after) {
+                Some(p) if p.inner(width) > 0.0 && within(p) => {
+                    inside.push((k, after, (theta - p.middle) / p.half));
                 }
-                let offset = p.middle - centre;
-                let low = ((-reach - offset) / p.half).max(-1.0);
-                let high = ((reach - offset) / p.half).min(1.0);
-                let count = ((high - low) * p.half / (FOLDED * width)).ceil().max(1.0);
-                let half = 0.5 * (high - low) / count;
-                for piece in 0..count as usize {
-                    let middle = low + (2.0 * piece as f64 + 1.0) * half;
-                    let (mut x, mut b, mut b_next) = ([0.0; NODES], [0.0; NODES], [0.0; NODES]);
-                    for j in 0..NODES {
-                        x[j] = middle + half * nodes[j];
-                    }
-                    for k in (0..NODES).rev() {
-                        let order = k as f64;
-                        let (one, two) =
-                            ((2.0 * order + 1.0) / (order + 1.0), (order + 1.0) / (order + 2.0));
-                        for j in 0..NODES {
-                            let new = polynomial[k] + one * x[j] * b[j] - two * b_next[j];
-                            b_next[j] = b[j];
-                            b[j] = new;
-                        }
-                    }
-                    let mut values = [0.0; NODES];
-                    for j in 0..NODES {
-                        let z = (offset + p.half * x[j]) / width;
-                        values[j] = weights[j] * b[j] * elementary::exp(-0.5 * z * z);
-                    }
-                    sum += half * p.half * values.iter().sum::<f64>();
+                _ => {
+                    outside.push(k);
+                    edge.push(*field);
                 }
             }
-            *density = (sum * norm).max(0.0);
+        }
+        for chunk in inside.chunks(LANES) {
+            let (mut x, mut panel) = ([0.0; LANES], [chunk[0].1; LANES]);
+            for (i, (_, index, at)) in chunk.iter().enumerate() {
+                (x[i], panel[i]) = (*at, *index);
+            }
+            let values = clenshaw(&x, |i, k| all_smooth[panel[i]][k]);
+            for ((k, _, _), value) in chunk.iter().zip(values) {
+                density[*k] = (value / coupling).max(0.0);
+            }
+        }
+        if !outside.is_empty() {
+            let (thetas, masses) = pieces(panels, polynomials, width);
+            let mut found = vec![0.0; edge.len()];
+            fold_nodes(&thetas, &masses, law, NARROW_REACH, &edge, &mut found);
+            for (k, value) in outside.into_iter().zip(found) {
+                density[k] = value.max(0.0);
+            }
         }
     }
 }
@@ -399,7 +439,7 @@ mod tests {
         for deviation in [1e-3, 0.3, 3.0, 4.5, 30.0] {
             let field = Field { mean, coupling, deviation };
             if panels.folds_masses(deviation / coupling) {
-                panels.fold_masses(&masses, &field, 37.0, &fields, &mut density);
+                fold_nodes(&panels.thetas, &masses, &field, 37.0, &fields, &mut density);
             } else {
                 let polynomials = panels.densities(&masses);
                 panels.fold_densities(&polynomials, &field, &fields, &mut density);
@@ -409,6 +449,33 @@ mod tests {
                 let exact = gaussian(b - mean - 0.3 * coupling, variance);
                 assert!((d - exact).abs() < 2e-12 * gaussian(0.0, variance), "{deviation} {b}");
             }
+        }
+    }
+
+    /// Two narrow peaks far apart on short panels, folded with Gaussians that are wider than the panels.
+    #[test]
+    fn merged_panels_are_as_good_as_all() {
+        let peak = |k: i32| Panel { middle: 0.02 * f64::from(k), half: 0.01, scale: 0.01 };
+        let panels = Panels::new((-60..-20).chain(45..80).map(peak).collect());
+        let mass = |theta: &f64| (-0.5 * ((theta.abs() - 1.1) / 0.05).powi(2)).exp();
+        let masses: Vec<f64> = panels
+            .thetas
+            .iter()
+            .zip(panels.panels.iter().flat_map(Panel::weights))
+            .map(|(t, w)| w * mass(t))
+            .collect();
+        let fields: Vec<f64> = (-90..90).map(|k| 0.1 * f64::from(k)).collect();
+        for width in [0.02, 0.1, 0.5, 3.0] {
+            let field = Field { mean: 0.4, coupling: 1.7, deviation: 1.7 * width };
+            let (mut all, mut few) = (vec![0.0; fields.len()], vec![0.0; fields.len()]);
+            fold_nodes(&panels.thetas, &masses, &field, 10.0, &fields, &mut all);
+            let (thetas, merged) = panels.merged(&masses, width);
+            fold_nodes(&thetas, &merged, &field, 10.0, &fields, &mut few);
+            let largest = all.iter().fold(0.0, |m: f64, d| m.max(*d));
+            for (a, b) in all.iter().zip(&few) {
+                assert!((a - b).abs() < 1e-14 * largest, "{width} {a} {b}");
+            }
+            assert!(width < 0.1 || thetas.len() < panels.thetas.len() / 3, "{}", thetas.len());
         }
     }
 }

@@ -74,7 +74,7 @@
 //!
 //! Modules import only modules of the lines above their own:
 //!
-//! 1. [`parameters`] (ranges, errors), [`cancel`] (stopping), `number` (NaN in JSON), [`overlaps`] (order parameters), [`site`] (one magnetisation in
+//! 1. [`parameters`] (ranges, errors), [`cancel`] (stopping), `number` (NaN in JSON), [`overlaps`] (order parameters), [`agreement`] (overlaps of signs), [`site`] (one magnetisation in
 //!    a field), `law` (densities on panels);
 //! 2. [`resolution`] (node counts);
 //! 3. [`energy`] (the energetic side), [`inherited`] (the law that a task inherits), [`fading`] (how it is
@@ -88,6 +88,7 @@
 //! 9. [`single`], then [`chain`] and [`branches`], then [`stationary`], [`scan`], [`tune`], [`phase`],
 //!    [`outline`] and [`rsb`].
 
+pub mod agreement;
 pub mod branches;
 pub mod cancel;
 pub mod chain;

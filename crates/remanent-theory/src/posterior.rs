@@ -8,6 +8,7 @@
 use remanent_math::multiversioned;
 use std::sync::OnceLock;
 
+use crate::agreement::Agreement;
 use crate::fading::{Fading, Image};
 use crate::fields::{FieldGrid, Fields, Purpose};
 use crate::inherited::{InheritedLaw, JointMasses, TRIMMED};
@@ -42,16 +43,18 @@ pub struct Posterior {
     total: Vec<f64>,
     /// The same jointly with W^k W^t = ±1 for every older task k.
     joint: JointMasses,
+    /// How far from 1 the probabilities were, here or in an earlier task.
+    defect: f64,
 }
 
 impl Posterior {
     /// The law that a solved task leaves.
     pub fn new(site: Site, fields: &Fields, resolution: Resolution) -> Self {
         let grid = fields.grid(&site, Purpose::Densities, resolution);
-        let total = fields.probabilities(&grid, Purpose::Densities);
+        let (total, defect) = fields.normalised(&grid, Purpose::Densities);
         let joint = joint_laws(fields, &grid, &total);
-        let smooth = fields.smoothness();
-        Self { site, grid, moments: OnceLock::new(), resolution, smooth, total, joint }
+        let defect = defect.max(fields.inherited.map_or(0.0, InheritedLaw::defect));
+        Self { defect, ..Self::of_law(site, grid, total, joint, fields.smoothness(), resolution) }
     }
 
     /// The same from a law of the field on a grid, which changes on the scale `smooth`.
@@ -63,7 +66,7 @@ impl Posterior {
         smooth: f64,
         resolution: Resolution,
     ) -> Self {
-        Self { site, grid, moments: OnceLock::new(), resolution, smooth, total, joint }
+        Self { site, grid, moments: OnceLock::new(), resolution, smooth, total, joint, defect: 0.0 }
     }
 
     /// The law that the next task inherits, if its teacher has overlap `r_0` with this one.
@@ -79,7 +82,7 @@ impl Posterior {
         if fading.reverses() {
             columns.iter_mut().for_each(|column| column.reverse());
         }
-        InheritedLaw::new(&panels, columns, r_0, fading.bound())
+        InheritedLaw::new(&panels, columns, r_0, fading.bound(), self.defect)
     }
 
     /// The moments in each field.
@@ -213,8 +216,10 @@ impl Posterior {
                 let matters = size * image.panel.half > 1e-18 * seen.max(1e-3);
                 if matters { worst.max(tail / size) } else { worst }
             });
-            // Rounding does not become smaller on a shorter panel.
-            if rough > UNRESOLVED && rough < 0.3 * before && depth < HALVINGS {
+            // Rounding does not become smaller on a shorter panel. Nor does what is much narrower than it, but that is
+            // larger than rounding.
+            let falls = rough < 0.3 * before || rough > self.site.rounding_of_densities();
+            if rough > UNRESOLVED && falls && depth < HALVINGS {
                 let [low, high] = panel.halves();
                 open.push((high, depth + 1, rough));
                 open.push((low, depth + 1, rough));
@@ -252,9 +257,19 @@ pub(crate) fn joint_laws(fields: &Fields, grid: &FieldGrid, total: &[f64]) -> Jo
     }
 }
 
-/// ln(1 − p_t) for the teacher of a solved task, where 1 − p = 2 P(m W < 0), and
-/// 1 − p_k for every older one.
-pub fn flips(site: &Site, fields: &Fields, resolution: Resolution) -> (f64, Vec<f64>) {
+/// How the signs of the weights agree with the teachers after a task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signs {
+    /// ln(1 − p) for the teacher of the task, where 1 − p = 2 P(m W < 0).
+    pub ln_one_minus_p: f64,
+    /// ln(1 + p).
+    pub ln_one_plus_p: f64,
+    /// The same for every older teacher.
+    pub older: Vec<Agreement>,
+}
+
+/// How the signs of the weights agree with the teachers after a solved task.
+pub fn signs(site: &Site, fields: &Fields, resolution: Resolution) -> Signs {
     let grid = fields.grid(site, Purpose::Signs, resolution);
     let total = fields.probabilities(&grid, Purpose::Signs);
     // In logarithms: far above the transition 1 − p is e^{−1000} and less.
@@ -263,23 +278,37 @@ pub fn flips(site: &Site, fields: &Fields, resolution: Resolution) -> (f64, Vec<
         Some(_) => total[k].ln(),
     };
     let mut signs: Vec<(f64, f64)> = Vec::with_capacity(grid.fields.len());
-    let mut own = f64::NEG_INFINITY;
+    let mut wrong = f64::NEG_INFINITY;
     for chunk in grid.fields.chunks(32) {
         let first = signs.len();
         signs.extend(site.ln_sign_probabilities(chunk, resolution.factor()));
         let terms = (first..signs.len()).map(|k| ln_law(k) + signs[k].0);
-        own = ln_sum_exp(terms.chain([own]));
+        wrong = ln_sum_exp(terms.chain([wrong]));
         // P(m < 0) falls with the field: from here on it adds nothing.
-        if chunk[0] > 0.0 && signs[first].0 < own - 60.0 {
+        if chunk[0] > 0.0 && signs[first].0 < wrong - 60.0 {
             signs.resize(grid.fields.len(), (f64::NEG_INFINITY, 0.0));
             break;
         }
     }
-    let old = joint_laws(fields, &grid, &total).into_iter().map(|[plus, minus]| {
-        let wrong = plus.iter().zip(&minus).zip(&signs);
-        2.0 * wrong.map(|((p, m), s)| p * s.0.exp() + m * s.1.exp()).sum::<f64>()
-    });
-    (std::f64::consts::LN_2 + own, old.collect())
+    let joint = joint_laws(fields, &grid, &total);
+    let signs: Vec<(f64, f64)> = signs.into_iter().map(|(n, p)| (n.exp(), p.exp())).collect();
+    let right: f64 = total.iter().zip(&signs).map(|(p, s)| p * s.1).sum();
+    Signs {
+        ln_one_minus_p: std::f64::consts::LN_2 + wrong,
+        ln_one_plus_p: std::f64::consts::LN_2 + right.ln(),
+        older: joint.iter().map(|[plus, minus]| agreement(plus, minus, &signs)).collect(),
+    }
+}
+
+/// The overlap with a teacher W^k, from the laws of the field where W^k W^t = 1 and −1 and from the
+/// probabilities of a negative and of a positive weight in each field.
+pub(crate) fn agreement(plus: &[f64], minus: &[f64], signs: &[(f64, f64)]) -> Agreement {
+    let twice = |probability: f64| (2.0 * probability).clamp(0.0, 2.0);
+    let nodes = || plus.iter().zip(minus).zip(signs);
+    Agreement {
+        one_minus_p: twice(nodes().map(|((p, m), s)| p * s.0 + m * s.1).sum()),
+        one_plus_p: twice(nodes().map(|((p, m), s)| p * s.1 + m * s.0).sum()),
+    }
 }
 
 multiversioned! {
@@ -303,4 +332,27 @@ fn ln_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
         return top;
     }
     top + terms.map(|t| (t - top).exp()).sum::<f64>().ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::overlaps::Conjugates;
+
+    /// A bounded anchor ends with a jump, which a narrow Gaussian and a strong entropy hardly smooth: the density
+    /// of θ has a step much narrower than the first panels.
+    #[test]
+    fn a_step_in_the_density_is_resolved() {
+        let resolution = Resolution::STANDARD;
+        let task = |coupling, stiffness, q_0_hat, r_hat, law| {
+            let fields = Fields::new(&Conjugates { stiffness, q_0_hat, r_hat }, coupling, law);
+            Posterior::new(Site { stiffness, entropy: coupling }, &fields, resolution)
+        };
+        let first = task(0.0, -50.0, 100.0, 30.0, None);
+        let law = first.faded(1.0, Fading::new(0.97, 1.0).unwrap());
+        for (coupling, stiffness, q_0_hat) in [(1.5e6, 1.3e6, 1.3e9), (2e4, 10.0, 1e3)] {
+            let left = task(coupling, stiffness, q_0_hat, 3e3, Some(&law)).inherited(0.5);
+            assert!(left.defect() < 1e-9, "{coupling} {:e}", left.defect());
+        }
+    }
 }

@@ -65,6 +65,7 @@ const COARSE: f64 = 0.34;
 const ROUGH: Newton = Newton {
     tolerance: 1e-6,
     acceptable: 1e-5,
+    remaining: f64::INFINITY,
     max_iterations: 8,
     max_step: 0.3,
     difference: 1e-5,

@@ -101,21 +101,6 @@ pub struct Solution {
     pub termination: Termination,
 }
 
-/// ε and ln ε from ln(1 − p).
-pub fn generalisation_error(ln_one_minus_p: f64) -> (f64, f64) {
-    if ln_one_minus_p.is_nan() {
-        return (f64::NAN, f64::NAN);
-    }
-    // ε = (2/π) asin √((1 − p)/2).
-    let half = 0.5 * (ln_one_minus_p - std::f64::consts::LN_2);
-    if half < -12.0 {
-        let ln_eps = half + std::f64::consts::FRAC_2_PI.ln();
-        return (ln_eps.exp(), ln_eps);
-    }
-    let eps = std::f64::consts::FRAC_2_PI * half.exp().min(1.0).asin();
-    (eps, eps.ln())
-}
-
 impl AsRef<Self> for Solution {
     fn as_ref(&self) -> &Self {
         self

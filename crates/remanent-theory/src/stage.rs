@@ -5,18 +5,23 @@
 //! every direction, and with what the previous task left at that resolution: so
 //! the difference of two stages contains every error of quadrature, also the
 //! inherited ones. The finer of the two is reported, and their difference as its
-//! error, which is an estimate on the safe side.
+//! error, which is an estimate on the safe side. Where the equations hardly depend on an
+//! unknown, both stages may be wrong alike, because neither moves it: so the step that
+//! Newton's method would still take, and what rounding may do to the root, count as well.
+//! And so does what the probabilities of all fields, or of all anchors, miss of 1.
 
 use remanent_math::continuation::settle;
 use remanent_math::linear;
 use remanent_math::newton::{Outcome, Root};
 
+use crate::agreement::{Agreement, generalisation_error};
 use crate::curve::{Branch, CurvePoint};
+use crate::inherited::InheritedLaw;
 use crate::overlaps::Conjugates;
-use crate::posterior::{Posterior, flips};
+use crate::posterior::{Posterior, Signs, signs};
 use crate::resolution::Resolution;
 use crate::roots::{Found, free_energy};
-use crate::solution::{Solution, Termination, generalisation_error};
+use crate::solution::{Solution, Termination};
 use crate::strand::equations;
 use crate::task::{Iteration, Task, from_coordinates};
 
@@ -29,6 +34,10 @@ const RARE: f64 = 1e-17;
 /// A root with a larger residual is none; with a smaller one it is judged by how much it moves.
 const TOLERATED: f64 = 1e-6;
 
+/// By how much rounding changes a residual: the sums of some thousand terms of the equations, and
+/// their logarithms.
+const ROUNDING: f64 = 1e-14;
+
 /// A solution at one resolution.
 #[derive(Clone, Debug)]
 pub struct Stage {
@@ -36,10 +45,12 @@ pub struct Stage {
     pub root: Root<3>,
     /// What is reported; without an estimate of its error.
     pub solution: Solution,
-    /// 1 − p_k of every older task.
-    pub older: Vec<f64>,
+    /// The overlaps with the teachers of all older tasks, and with its own.
+    pub agreements: Vec<Agreement>,
     /// Probabilities below this are known to this accuracy only.
     floor: f64,
+    /// How far the root may be from where the equations hold, in coordinates, and how much of the laws is not resolved.
+    uncertainty: f64,
 }
 
 impl Stage {
@@ -68,7 +79,12 @@ impl Stage {
         resolution: Resolution,
     ) -> Option<Self> {
         let iteration = task.iterate(&from_coordinates(&root.x), resolution)?;
-        Some(Self::after(task, alpha, branch, root, &iteration, resolution))
+        let residual = task.residual_of(&root.x, alpha.ln(), &iteration)?;
+        let step = linear::solve(root.jacobian, residual).as_ref().map_or(0.0, linear::max_norm);
+        let unresolved = iteration.site.defect + task.inherited.map_or(0.0, InheritedLaw::defect);
+        let uncertainty = step + ROUNDING * linear::inverse_norm(&root.jacobian) + unresolved;
+        let stage = Self::after(task, alpha, branch, root, &iteration, resolution);
+        Some(Self { uncertainty, ..stage })
     }
 
     /// The same, if the iteration from the root is known.
@@ -82,12 +98,12 @@ impl Stage {
     ) -> Self {
         let c = from_coordinates(&root.x);
         let fields = task.fields(&c);
-        let (ln_one_minus_p, older) = flips(&task.site(&c), &fields, resolution);
-        let (eps, ln_eps) = generalisation_error(ln_one_minus_p);
+        let Signs { ln_one_minus_p, ln_one_plus_p, older } =
+            signs(&task.site(&c), &fields, resolution);
+        let (eps, ln_eps) = generalisation_error(ln_one_minus_p, ln_one_plus_p);
+        let own = Agreement::from_logarithms(ln_one_minus_p, ln_one_plus_p);
         let o = iteration.site.overlaps;
         let one_minus_q_d = task.one_minus_q_star.unwrap_or(o.one_minus_q_d);
-        // Rounding may put a probability of 1 above it.
-        let one_minus_p = ln_one_minus_p.exp().clamp(0.0, 2.0);
         let solution = Solution {
             alpha,
             beta: task.beta,
@@ -98,10 +114,10 @@ impl Stage {
             q_d_hat: c.q_d_hat(),
             q_0_hat: c.q_0_hat,
             r_hat: c.r_hat,
-            p: 1.0 - one_minus_p,
+            p: own.p(),
             eps,
             ln_eps,
-            one_minus_p,
+            one_minus_p: own.one_minus_p,
             one_minus_q_d,
             q_d_minus_q_0: o.q_d_minus_q_0,
             q_0_minus_r2: o.q_0_minus_r2,
@@ -111,14 +127,15 @@ impl Stage {
             quadrature_error: f64::NAN,
             termination: Termination::Inaccurate,
         };
-        let older = older.into_iter().map(|p| p.clamp(0.0, 2.0)).collect();
+        let agreements = older.into_iter().chain([own]).collect();
         let floor = if fields.mixing().is_some() { RARE } else { 0.0 };
-        Self { root, solution, older, floor }
+        Self { root, solution, agreements, floor, uncertainty: 0.0 }
     }
 
-    /// The same with other errors on older tasks.
-    pub fn with_older(self, older: Vec<f64>) -> Self {
-        Self { older, ..self }
+    /// The same with other older tasks.
+    pub fn with_older(self, older: Vec<Agreement>) -> Self {
+        let own = self.agreements.last().copied();
+        Self { agreements: older.into_iter().chain(own).collect(), ..self }
     }
 
     /// The conjugates.
@@ -169,7 +186,7 @@ impl Stage {
     /// Numbers that are positive and may be tiny count by their own size, and so
     /// do the conjugates. Numbers of either sign count by a size that does not
     /// vanish with them: r by √q_0, p by 1e-3, A by the spread of the fields,
-    /// −βf by 0.01, the replicon by 1. With an inherited law 1 − p counts by 1e-17 at the
+    /// −βf by 0.01, the replicon by 1. With an inherited law 1 − p and 1 + p count by 1e-17 at the
     /// least: what it inherits is a law whose tails are cut.
     pub fn difference(&self, other: &Self) -> f64 {
         let (a, b) = (&self.solution, &other.solution);
@@ -191,7 +208,6 @@ impl Stage {
             (a.q_0_hat, b.q_0_hat, 0.0),
             (a.r_hat, b.r_hat, 0.0),
             (stiffness(a), stiffness(b), spread),
-            (a.one_minus_p, b.one_minus_p, other.floor),
             (a.p, b.p, 1e-3),
             (a.minus_beta_f, b.minus_beta_f, 0.01),
             (a.replicon, b.replicon, 1.0),
@@ -199,12 +215,11 @@ impl Stage {
             let change = relative(x, y, size);
             worst = if change.is_nan() { f64::INFINITY } else { worst.max(change) };
         }
-        for (x, y) in self.older.iter().zip(&other.older) {
-            worst = worst.max(relative(*x, *y, other.floor)).max(if x.is_nan() {
-                f64::INFINITY
-            } else {
-                0.0
-            });
+        for (x, y) in self.agreements.iter().zip(&other.agreements) {
+            for (x, y) in [(x.one_minus_p, y.one_minus_p), (x.one_plus_p, y.one_plus_p)] {
+                let change = relative(x, y, other.floor);
+                worst = if change.is_nan() { f64::INFINITY } else { worst.max(change) };
+            }
         }
         worst
     }
@@ -220,7 +235,7 @@ pub fn climb(
     let mut best = stages.len() - 1;
     while stages.len() < STAGES {
         let Some(stage) = next(stages, stages.len()) else { break };
-        let estimate = stages[stages.len() - 1].difference(&stage);
+        let estimate = stages[stages.len() - 1].difference(&stage).max(stage.uncertainty);
         stages.push(stage);
         if estimate < smallest {
             (smallest, best) = (estimate, stages.len() - 1);

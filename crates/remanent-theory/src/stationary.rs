@@ -6,16 +6,17 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::agreement::Agreement;
 use crate::chain::{Chain, ChainParameters};
 use crate::curve::Curve;
 use crate::inherited::InheritedLaw;
 use crate::number;
 use crate::parameters::DomainError;
-use crate::posterior::{Posterior, flips};
+use crate::posterior::{Posterior, signs};
 use crate::resolution::Resolution;
 use crate::roots::roots;
 use crate::single::{asked, choose, why_none};
-use crate::solution::{Solution, Termination, generalisation_error};
+use crate::solution::{Solution, Termination};
 use crate::stage::{Stage, climb, judged};
 use crate::task::Task;
 
@@ -132,8 +133,9 @@ impl Stream {
             Some(settled.stage.with_older(memory))
         });
         let last = &stages[stages.len() - 1];
-        let errors = last.older.iter().map(|one_minus_p| generalisation_error(one_minus_p.ln()).0);
-        let memory = std::iter::once(last.solution.eps).chain(errors).collect();
+        // The newest first: its own overlap is the last of all.
+        let (own, older) = last.agreements.split_last().expect("a task has an overlap of its own");
+        let memory = std::iter::once(own).chain(older).map(|agreement| agreement.error()).collect();
         Ok(Stationary { state: judged(last.solution, estimate), memory, tasks, rate })
     }
 
@@ -213,23 +215,25 @@ impl Stream {
         Err(Termination::MaxIterations)
     }
 
-    /// 1 − p of the task ℓ steps back, from ℓ = 1 on.
-    fn memory(&self, settled: &Settled, resolution: Resolution) -> Vec<f64> {
-        let mut one_minus_p = Vec::new();
+    /// The overlap with the task ℓ steps back, from ℓ = 1 on.
+    fn memory(&self, settled: &Settled, resolution: Resolution) -> Vec<Agreement> {
+        let mut memory = Vec::new();
         let conjugates = settled.stage.conjugates();
         let mut law = self.left(&settled.stage, &settled.law, 1, resolution);
-        while one_minus_p.len() < self.length.unwrap_or(LONGEST) {
+        while memory.len() < self.length.unwrap_or(LONGEST) {
             let task = self.later(&law);
             let (site, fields) = (task.site(&conjugates), task.fields(&conjugates));
-            let Some(next) = flips(&site, &fields, resolution).1.first().copied() else { break };
-            one_minus_p.push(next.clamp(0.0, 2.0));
+            let Some(next) = signs(&site, &fields, resolution).older.first().copied() else {
+                break;
+            };
+            memory.push(next);
             // 1/2 − ε = asin(p)/π.
-            let forgotten = (1.0 - next).abs() < FORGOTTEN * std::f64::consts::PI;
+            let forgotten = next.p().abs() < FORGOTTEN * std::f64::consts::PI;
             if self.length.is_none() && forgotten {
                 break;
             }
             law = self.left(&settled.stage, &law, 1, resolution);
         }
-        one_minus_p
+        memory
     }
 }

@@ -106,7 +106,9 @@ pub(crate) enum Care {
     Quick,
     /// Less coarse quadrature: where the first was not smooth enough to follow.
     Better,
-    /// Quadrature good to 1e-9, long steps: where coarse quadrature cannot tell.
+    /// Quadrature good to 1e-9, long and rough steps: where coarse quadrature is never smooth enough.
+    Smooth,
+    /// Quadrature good to 1e-9, long steps: where the others cannot tell.
     Exact,
     /// Full quadrature, short steps: for drawing.
     Drawn,
@@ -118,7 +120,7 @@ impl Care {
         Resolution::unchecked(match self {
             Self::Quick => most * COARSE,
             Self::Better => most * 1.7 * COARSE,
-            Self::Exact => most * 0.75,
+            Self::Smooth | Self::Exact => most * 0.75,
             Self::Drawn => return wanted,
         })
     }
@@ -128,7 +130,7 @@ impl Care {
     fn undecided(self) -> f64 {
         match self {
             Self::Quick => 0.004,
-            Self::Better => 3e-4,
+            Self::Better | Self::Smooth => 3e-4,
             Self::Exact | Self::Drawn => 1e-6,
         }
     }
@@ -140,12 +142,12 @@ impl Care {
             max_step: if drawn { 0.5 } else { 3.0 },
             min_step: 1e-5,
             tolerance: match self {
-                Self::Quick | Self::Better => 1e-4,
+                Self::Quick | Self::Better | Self::Smooth => 1e-4,
                 Self::Exact => 1e-7,
                 Self::Drawn => 1e-10,
             },
             max_angle: match self {
-                Self::Quick => 0.5,
+                Self::Quick | Self::Smooth => 0.5,
                 Self::Better | Self::Exact => 0.3,
                 Self::Drawn => 0.15,
             },

@@ -11,6 +11,9 @@ use crate::parameters::{DomainError, check_beta, check_coupling};
 use crate::resolution::Resolution;
 use crate::site::Site;
 
+/// Newton's method goes on while it would move a coordinate by more than this.
+const REMAINING: f64 = 1e-11;
+
 /// Everything that defines the saddle point of one task but its α.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
@@ -159,6 +162,6 @@ impl<'a> Task<'a> {
     ) -> Root<3> {
         let ln_alpha = alpha.ln();
         let mut f = |y: &Coordinates| self.residual(y, ln_alpha, resolution);
-        Newton::default().solve(&mut f, start, jacobian)
+        Newton { remaining: REMAINING, ..Newton::default() }.solve(&mut f, start, jacobian)
     }
 }

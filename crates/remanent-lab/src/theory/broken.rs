@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 use remanent_store::{Context, Stopped};
+use remanent_theory::agreement::Agreement;
 use remanent_theory::branches::{Branches, branches};
 use remanent_theory::chain::ChainParameters;
 use remanent_theory::curve::Branch;
@@ -104,7 +105,6 @@ impl BrokenRow {
         let number = |value: f64| Some(value).filter(|value| value.is_finite());
         let at = |values: &[f64], l: usize| values.get(l).copied();
         let or_nan = |values: &[f64], l: usize| at(values, l).unwrap_or(f64::NAN);
-        let half = 0.5 * std::f64::consts::PI * s.eps;
         let solution = Solution {
             q_d: s.q_d,
             q_0: or_nan(&s.q, 0),
@@ -115,8 +115,7 @@ impl BrokenRow {
             p: s.p,
             eps: s.eps,
             ln_eps: s.ln_eps,
-            // p = cos(πε).
-            one_minus_p: 2.0 * half.sin().powi(2),
+            one_minus_p: Agreement::of_error(s.eps).one_minus_p,
             one_minus_q_d: s.one_minus_q_d,
             q_d_minus_q_0: s.q_d_minus_q_k + s.q_gaps.iter().sum::<f64>(),
             q_0_minus_r2: s.q_0_minus_r2,

@@ -46,15 +46,15 @@ use remanent_math::philox::Stream;
 use remanent_math::range::within;
 use remanent_math::statistics::Summary;
 use remanent_store::{Context, Stopped};
+use remanent_theory::agreement::generalisation_error;
 use remanent_theory::energy::energy;
 use remanent_theory::fields::{Fields, site_averages};
 use remanent_theory::overlaps::{Conjugates, Overlaps};
 use remanent_theory::parameters::{Choice, DomainError, check_alpha, check_beta};
-use remanent_theory::posterior::flips;
+use remanent_theory::posterior::signs;
 use remanent_theory::resolution::Resolution;
 use remanent_theory::single::SingleTask;
 use remanent_theory::site::Site;
-use remanent_theory::solution::generalisation_error;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toml::Table;
@@ -395,8 +395,8 @@ impl Study {
         let [q_0, r, q_d] = overlap_sums.map(|sum| sum / kept);
         let [q_0_hat, r_hat, q_d_hat] = conjugate_sums.map(|sum| sum / kept);
         let (site, fields) = site_of(&Estimate { q_0_hat, r_hat, q_d_hat, g_e: 0.0 });
-        let (ln_one_minus_p, _) = flips(&site, &fields, Resolution::STANDARD);
-        let (eps, _) = generalisation_error(ln_one_minus_p);
+        let signs = signs(&site, &fields, Resolution::STANDARD);
+        let (eps, _) = generalisation_error(signs.ln_one_minus_p, signs.ln_one_plus_p);
         Ok(Some(Settled { q_0, r, q_d, eps }))
     }
 }

@@ -17,14 +17,15 @@ use serde::{Deserialize, Serialize};
 use super::auto::{AutoSolution, TOLERANCE};
 use super::report::RsbSolution;
 use super::task::BrokenTask;
+use crate::agreement::{Agreement, errors};
 use crate::chain::Chain;
 use crate::inherited::InheritedLaw;
 use crate::number;
 use crate::overlaps::Conjugates;
 use crate::parameters::DomainError;
-use crate::posterior::{Posterior, flips};
+use crate::posterior::{Posterior, signs};
 use crate::resolution::Resolution;
-use crate::solution::{Termination, generalisation_error};
+use crate::solution::Termination;
 use crate::stage::ACCURACY;
 
 /// What a chain is after one of its tasks.
@@ -80,7 +81,7 @@ impl Chain {
                 let AutoSolution { solution, is_stable, is_discontinuous } =
                     broken.as_needed(alpha, self.choice[t], TOLERANCE, most_steps)?;
                 let (older, posterior) = match solution.is_found() {
-                    false => (vec![f64::NAN; t], None),
+                    false => (vec![Agreement::UNKNOWN; t], None),
                     true if solution.steps == 0 => {
                         let c = Conjugates {
                             stiffness: solution.stiffness,
@@ -88,18 +89,20 @@ impl Chain {
                             r_hat: solution.r_hat,
                         };
                         let (site, fields) = (task.site(&c), task.fields(&c));
-                        let (_, older) = flips(&site, &fields, resolution);
+                        let older = signs(&site, &fields, resolution).older;
                         (older, Some(Posterior::new(site, &fields, resolution)))
                     }
                     true => {
                         let state = solution.state();
                         let surroundings = broken.system().surroundings();
                         let law = surroundings.law(&state.conjugates, state.x[0], resolution);
-                        let (_, older) = law.flips(resolution);
+                        let older = law.agreements(resolution);
                         (older, Some(law.posterior(resolution)))
                     }
                 };
-                let eps_by_task = self.broken_errors(t, &solution, &older);
+                let agreements: Vec<Agreement> =
+                    older.into_iter().chain([Agreement::of_error(solution.eps)]).collect();
+                let eps_by_task = errors(&agreements, self.later_r_0(t));
                 let row = BrokenTaskResult {
                     task: t + 1,
                     solution,
@@ -118,20 +121,6 @@ impl Chain {
                 .map(|(r_0, fading)| posterior.faded(*r_0, *fading));
         }
         Ok(rows)
-    }
-
-    /// The error on every task after task `t`: old ones from the joint law, later ones
-    /// from the teachers' correlation, p_{t+k} = r_0 ⋯ r_0 p_t.
-    fn broken_errors(&self, t: usize, solution: &RsbSolution, older: &[f64]) -> Vec<f64> {
-        let error = |one_minus_p: f64| generalisation_error(one_minus_p.ln()).0;
-        let mut errors: Vec<f64> = older.iter().map(|p| error(p.clamp(0.0, 2.0))).collect();
-        errors.push(solution.eps);
-        let mut p = solution.p;
-        for r_0 in self.r_0.iter().take(self.tasks() - 1).skip(t) {
-            p *= r_0;
-            errors.push(error(1.0 - p));
-        }
-        errors
     }
 }
 

@@ -15,9 +15,10 @@ use remanent_math::grid::{Cluster, Nodes};
 use super::level::{Lattice, Level};
 use super::site::{Levels, Surroundings};
 use super::state::StepConjugates;
+use crate::agreement::Agreement;
 use crate::fields::{FieldGrid, Purpose};
 use crate::inherited::JointMasses;
-use crate::posterior::{Posterior, joint_laws};
+use crate::posterior::{Posterior, agreement, joint_laws};
 use crate::resolution::Resolution;
 use crate::site::Site;
 
@@ -37,16 +38,11 @@ pub struct FieldLaw {
 }
 
 impl FieldLaw {
-    /// 1 − p for the task's own teacher, and 1 − p_k for every older one.
-    pub fn flips(&self, resolution: Resolution) -> (f64, Vec<f64>) {
+    /// The overlaps with the teachers of all older tasks.
+    pub fn agreements(&self, resolution: Resolution) -> Vec<Agreement> {
         let signs = self.site.ln_sign_probabilities(&self.grid.fields, resolution.factor());
-        let wrong = |plus: &[f64], minus: &[f64]| {
-            let nodes = signs.iter().zip(plus).zip(minus);
-            2.0 * nodes.map(|((s, p), m)| p * s.0.exp() + m * s.1.exp()).sum::<f64>()
-        };
-        let nothing = vec![0.0; self.total.len()];
-        let older = self.joint.iter().map(|[plus, minus]| wrong(plus, minus)).collect();
-        (wrong(&self.total, &nothing), older)
+        let signs: Vec<(f64, f64)> = signs.into_iter().map(|(n, p)| (n.exp(), p.exp())).collect();
+        self.joint.iter().map(|[plus, minus]| agreement(plus, minus, &signs)).collect()
     }
 
     /// What the task leaves.

@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::equations::{System, Turn, d_phi_d_x, phi, residual_of, stabilities};
 use super::narrow::Width;
 use super::state::State;
+use crate::agreement::generalisation_error;
 use crate::curve::Branch;
 use crate::number;
 use crate::resolution::Resolution;
-use crate::solution::{Solution, Termination, generalisation_error};
+use crate::solution::{Solution, Termination};
 use crate::stage::ACCURACY;
 
 /// Narrow gaps are measured relative to this part of q_0.
@@ -231,7 +232,7 @@ pub(super) fn finish<const M: usize>(
     let Some(turn) = system.turn(&state, true) else { return none(Termination::LeftDomain) };
     let o = &turn.site.overlaps;
     let one_minus_p = 2.0 * turn.site.negative.unwrap_or(f64::NAN);
-    let (eps, ln_eps) = generalisation_error(one_minus_p.ln());
+    let (eps, ln_eps) = generalisation_error(one_minus_p.ln(), (2.0 - one_minus_p).ln());
     let value = phi(system, &state, &turn);
     let slopes: Vec<f64> = (1..=steps).map(|l| d_phi_d_x(&state, &turn, l)).collect();
     let pull = state.x.first().map_or(0.0, |x| x * slopes[0]);

@@ -262,7 +262,6 @@ fn the_law_of_the_field_has_the_order_parameters_as_moments() {
         close(average(&|_, m| m.one_minus_m2), s.one_minus_q_d, "1 - q_d");
         close(average(&|b, m| b.signum() * m.mean), s.r, "r");
         close(average(&|_, m| m.mean * m.mean), s.q[1], "q_1");
-        close(law.flips(RESOLUTION).0, 1.0 - s.p, "1 - p");
         let inherited = law.posterior(RESOLUTION).inherited(1.0);
         let average = |f: fn(f64) -> f64| -> f64 {
             inherited.panels().thetas.iter().zip(inherited.masses()).map(|(t, p)| p * f(*t)).sum()

@@ -70,6 +70,8 @@ pub struct Moments {
 /// From this entropy on, differences of exponents are taken from a place inside
 /// the measure: relative to the corner they would be lost in rounding.
 const STRONG_ENTROPY: f64 = 3e3;
+/// And from this stiffness on.
+const STRONG_STIFFNESS: f64 = 1e5;
 
 impl Site {
     /// Moments in the fields `fields`, which are best given in rising order.
@@ -136,10 +138,22 @@ impl Site {
         from..to
     }
 
+    /// Whether exponents are taken from a place inside the measure.
+    fn is_narrow(&self) -> bool {
+        self.entropy > STRONG_ENTROPY || self.stiffness > STRONG_STIFFNESS
+    }
+
+    /// A roughness of a density of θ that rounding does not reach.
+    pub(crate) fn rounding_of_densities(&self) -> f64 {
+        // Relative to the corner an exponent is the difference of numbers of this size.
+        let size = if self.is_narrow() { 1e4 } else { 1e4 + self.stiffness.abs() };
+        1e3 * f64::EPSILON * size
+    }
+
     /// The densities of θ in each of `fields` (whose moments are given) at one
     /// θ, written into `densities`.
     pub fn density(&self, theta: f64, fields: &[f64], moments: &[Moments], densities: &mut [f64]) {
-        if self.entropy > STRONG_ENTROPY {
+        if self.is_narrow() {
             all_narrow_exponents(self, theta, fields, moments, densities);
             let one_minus_m2 = SitePoint::at::<false>(theta).one_minus_m2;
             densities.iter_mut().for_each(|d| *d = elementary::exp(*d) * one_minus_m2);

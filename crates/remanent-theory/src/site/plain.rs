@@ -166,6 +166,9 @@ pub(super) fn cut_gaussian(site: &Site, fields: &Lanes, indices: &[usize], out: 
         let mean = fields[i] * (width * width) - at.hazard * width;
         let variance = (1.0 - at.hazard * from_mode) * (width * width);
         moments[i] = site.plain_moments(fields[i], ln_z, gap, mean, variance);
+        // The reference is the mean, `hazard` widths from the mode: no difference of large exponents.
+        moments[i].ln_z_from_reference =
+            (at.quadratic + at.rest) + 0.5 * at.hazard * at.hazard + HALF_LN_2_PI - half_ln_a;
     }
     scatter(&moments, indices, out);
 }
