@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::architecture::Normalisation;
 use crate::course::{Course, Position};
 use crate::model::{put_network, take_network};
+use crate::shared;
 use crate::tensors::{Arrays, TensorError, Tensors};
 use crate::trainer::{Memory, Trainer};
 
@@ -55,7 +56,10 @@ impl Trainer {
             let layer = &self.network.layers[l];
             for (name, values) in memory.arrays() {
                 let shape = [layer.inputs, layer.outputs];
-                arrays.insert(format!("{name}.{l}"), &shape, values);
+                // One second moment for a layer is a few numbers.
+                let few = [values.len()];
+                let whole = values.is_empty() || values.len() == layer.theta.len();
+                arrays.insert(format!("{name}.{l}"), if whole { &shape[..] } else { &few }, values);
             }
         }
         for (name, values) in self.extras.arrays() {
@@ -79,7 +83,9 @@ impl Trainer {
         network.set_beta(beta);
         for (l, memory) in self.memories.iter_mut().enumerate() {
             let count = network.layers[l].theta.len();
-            let saved = Memory::take(&mut tensors, &l.to_string(), count)?;
+            let shared = self.parameters.optimizer.is_shared();
+            let seconds = if shared { shared::NUMBERS } else { count };
+            let saved = Memory::take(&mut tensors, &l.to_string(), count, seconds)?;
             let always = |m: &Memory| [m.first.len(), m.second.len(), m.kept.len()];
             if always(&saved) != always(memory) {
                 let text = "its arrays are not those of this learner";
@@ -93,7 +99,8 @@ impl Trainer {
         };
         let gains_and_shifts: usize = norms.iter().map(|norm| 2 * norm.gain.len()).sum();
         let learned = usize::from(self.parameters().learned_scale);
-        self.extras = Memory::take(&mut tensors, "extra", gains_and_shifts + learned)?;
+        let count = gains_and_shifts + learned;
+        self.extras = Memory::take(&mut tensors, "extra", count, count)?;
         self.network = network;
         self.steps = steps;
         Ok(())
@@ -111,11 +118,18 @@ impl Memory {
         ]
     }
 
-    fn take(tensors: &mut Tensors, of: &str, count: usize) -> Result<Self, TensorError> {
+    /// `seconds` is the length of the second moment, `count` that of all others.
+    fn take(
+        tensors: &mut Tensors,
+        of: &str,
+        count: usize,
+        seconds: usize,
+    ) -> Result<Self, TensorError> {
+        let second = tensors.take(&format!("second.{of}"), seconds)?;
         let mut take = |name: &str| tensors.take(&format!("{name}.{of}"), count);
         Ok(Self {
             first: take("first")?,
-            second: take("second")?,
+            second,
             kept: take("kept")?,
             anchor: take("anchor")?,
             fisher: take("fisher")?,

@@ -74,6 +74,8 @@ pub enum FirstPrior {
     None,
     /// Both signs of every weight are equally probable.
     Uniform,
+    /// The distribution before learning.
+    Initial,
 }
 
 impl FirstPrior {
@@ -114,6 +116,17 @@ pub enum Optimizer {
     Adam,
     /// Learning rate times gradient.
     Sgd,
+    /// Adam with one second moment for all weights of a layer.
+    Layer,
+    /// The same for the natural gradient: by the mean of a weight instead of its field.
+    Natural,
+}
+
+impl Optimizer {
+    /// Whether a layer has one second moment.
+    pub fn is_shared(self) -> bool {
+        matches!(self, Self::Layer | Self::Natural)
+    }
 }
 
 /// Parameters of a network and its learner.
@@ -133,6 +146,9 @@ pub struct Parameters {
     pub learned_scale: bool,
     /// Standard deviation of θ before learning.
     pub spread: f64,
+    /// Of the last layer, if it differs. None is not part of the key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_spread: Option<f64>,
     /// Images in a step.
     pub batch: usize,
     /// Learning rate.
@@ -197,6 +213,7 @@ impl Parameters {
             output_scale: 1.0,
             learned_scale: false,
             spread: 1.0,
+            output_spread: None,
             batch: 64,
             lr: 0.01,
             lr_schedule: RateSchedule::Constant,
@@ -274,6 +291,13 @@ impl Parameters {
         let spread = self.spread as f32;
         let mut network = Network::random(&architecture, self.weights(), spread, seed, trial)
             .map_err(|error| ParameterError::invalid(error.to_string()))?;
+        if let Some(output) = self.output_spread {
+            let (last, factor) = (network.layers.len() - 1, output as f32 / spread);
+            network.update_theta(|l, theta| {
+                let factor = if l == last { factor } else { 1.0 };
+                theta.iter_mut().for_each(|t| *t *= factor);
+            });
+        }
         if self.learner == Learner::BayesBinn {
             // Two values of equal size: its authors begin with certain weights.
             network.update_theta(|_, theta| {
@@ -336,6 +360,7 @@ impl Parameters {
         let factor = |name, value: f64| within(name, value, value >= 0.0, "0 or above");
         positive("lr", self.lr)?;
         positive("spread", self.spread)?;
+        positive("output_spread", self.output_spread.unwrap_or(1.0))?;
         positive("output_scale", self.output_scale)?;
         factor("gamma_step", self.gamma_step)?;
         factor("gamma_task", self.gamma_task)?;
@@ -355,10 +380,27 @@ impl Parameters {
         within("b1 of adam", b1, (0.0..1.0).contains(&b1), "from 0 to below 1")?;
         within("b2 of adam", b2, (0.0..1.0).contains(&b2), "from 0 to below 1")?;
         positive("epsilon of adam", epsilon)?;
+        self.check_optimizer()?;
         if self.learner == Learner::Metaplasticity {
             for &m in &self.meta {
                 factor("meta", m)?;
             }
+        }
+        Ok(())
+    }
+
+    /// One second moment for a layer is there for fields, and for terms that are known before the step.
+    fn check_optimizer(&self) -> Result<(), ParameterError> {
+        if !self.optimizer.is_shared() {
+            return Ok(());
+        }
+        if !matches!(self.learner, Learner::Vcl | Learner::Joint) {
+            let text = "the optimizers layer and natural are those of vcl and joint; choose adam or sgd";
+            return Err(ParameterError::invalid(text));
+        }
+        if self.learner == Learner::Vcl && self.anchor.steps() {
+            let text = "an anchor at the last step needs the optimizer adam or sgd";
+            return Err(ParameterError::invalid(text));
         }
         Ok(())
     }

@@ -71,6 +71,7 @@ mod normalisation;
 mod purposes;
 mod reduced;
 mod sampling;
+mod shared;
 mod single;
 mod softmax;
 

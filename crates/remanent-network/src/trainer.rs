@@ -23,6 +23,7 @@ use crate::pass::{GradientTile, Noise, Pass};
 use crate::product::Precision;
 use crate::rivals::si;
 use crate::sampling::Sampling;
+use crate::shared::{self, LayerMoment};
 
 /// Part of a gradient held at a time, if this is not a few rows only.
 const TILE: usize = 1 << 16;
@@ -47,7 +48,7 @@ pub struct Diverged {
 pub struct Memory {
     /// First moment of Adam.
     pub first: Vec<f32>,
-    /// Second moment of Adam.
+    /// Second moment of Adam. If the layer has one for all weights: the numbers of a [`LayerMoment`].
     pub second: Vec<f32>,
     /// Gradient of the divergence from the previous step; of `si`, −∫ (∂L/∂θ) dθ over the task.
     pub kept: Vec<f32>,
@@ -175,6 +176,9 @@ impl Trainer {
         if self.parameters.samples_weights() {
             return self.step_with_sampled_weights(images, labels, moment, noise);
         }
+        if self.steps == 0 {
+            self.begin_at_initial();
+        }
         self.pass.load(&self.network, images);
         self.pass.forward(&mut self.network, noise);
         let loss = self.pass.loss(&self.network, labels);
@@ -208,6 +212,7 @@ impl Trainer {
     fn learn_layer(&mut self, l: usize, moment: &Moment, adam: &AdamStep) {
         let (inputs, outputs) = (self.network.layers[l].inputs, self.network.layers[l].outputs);
         let single = self.pass.is_single(&self.network.layers[l]);
+        self.memories[l].begin_step(&self.parameters, inputs * outputs);
         let rule = Rule {
             parameters: &self.parameters,
             moment,
@@ -334,6 +339,18 @@ impl Trainer {
         }
     }
 
+    /// Before the first step: makes the distribution before learning the anchor, if that is the first
+    /// prior.
+    fn begin_at_initial(&mut self) {
+        let Parameters { learner, anchor, first_prior, .. } = self.parameters;
+        if first_prior == FirstPrior::Initial && learner == Learner::Vcl && anchor.tasks() {
+            for (layer, memory) in self.network.layers.iter().zip(&mut self.memories) {
+                memory.anchor.clone_from(&layer.theta);
+                kernels::scale(self.network.beta, &mut memory.anchor);
+            }
+        }
+    }
+
     /// Adds the quadratic form of a learned task to those of the tasks before: F and F θ. Online, the
     /// sum of F fades by ρ first, and has its centre at the current θ.
     pub fn set_elastic(&mut self, informations: Vec<Vec<f32>>) {
@@ -370,6 +387,7 @@ impl Memory {
     fn new(parameters: &Parameters, layer: &Layer) -> Self {
         let zeros = |wanted: bool| if wanted { vec![0.0; layer.theta.len()] } else { Vec::new() };
         let adam = parameters.optimizer == Optimizer::Adam;
+        let shared = parameters.optimizer.is_shared();
         let keeps = matches!(parameters.learner, Learner::Vcl | Learner::Ewc);
         let begins = parameters.first_prior == FirstPrior::Uniform || parameters.window.is_some();
         let anchored = parameters.learner == Learner::Vcl && parameters.anchor.tasks() && begins;
@@ -380,11 +398,20 @@ impl Memory {
         }
         let anchored = anchored || parameters.learner == Learner::BayesBinn;
         Self {
-            first: zeros(adam),
-            second: zeros(adam),
+            first: zeros(adam || shared),
+            second: if shared { vec![0.0; shared::NUMBERS] } else { zeros(adam) },
             kept: zeros(keeps && parameters.anchor.steps()),
             anchor: zeros(anchored),
             ..Self::default()
+        }
+    }
+
+    /// Before the step of a layer of this many weights.
+    fn begin_step(&mut self, parameters: &Parameters, count: usize) {
+        if parameters.optimizer.is_shared() {
+            let moment = LayerMoment::of(&self.second);
+            let b2 = parameters.adam[1] as f32;
+            self.second.copy_from_slice(&moment.advanced(b2, count).numbers());
         }
     }
 
@@ -431,7 +458,9 @@ impl Rule<'_> {
     ) {
         let Self { parameters, moment, .. } = self;
         let beta = moment.beta;
-        if self.is_fused(memory) {
+        if parameters.optimizer.is_shared() {
+            self.field_shared(layer, memory, at.clone(), g);
+        } else if self.is_fused(memory) {
             self.field_at_once(layer, memory, at.clone(), g);
         } else {
             self.field_in_passes(layer, memory, at.clone(), g);
@@ -477,6 +506,35 @@ impl Rule<'_> {
             anchor: &memory.anchor[anchor],
         };
         fused::learn(&constants, piece);
+    }
+
+    /// With one second moment for the layer.
+    fn field_shared(
+        &self,
+        layer: &mut Layer,
+        memory: &mut Memory,
+        at: std::ops::Range<usize>,
+        g: &[f32],
+    ) {
+        let moment = LayerMoment::of(&memory.second);
+        let constants = shared::Constants {
+            beta: self.moment.beta,
+            gamma_anchor: self.parameters.gamma_task as f32 * self.share,
+            b1: self.adam.b1,
+            rate: self.adam.rate * moment.inverse(self.adam.epsilon),
+            natural: self.parameters.optimizer == Optimizer::Natural,
+        };
+        let anchor = if memory.anchor.is_empty() { 0..0 } else { at.clone() };
+        let piece = shared::Piece {
+            g,
+            theta: &mut layer.theta[at.clone()],
+            mean: &mut layer.mean[at.clone()],
+            variance: &mut layer.variance[at.clone()],
+            first: &mut memory.first[at],
+            anchor: &memory.anchor[anchor],
+        };
+        let squares = shared::learn(&constants, piece);
+        memory.second.copy_from_slice(&moment.with(squares).numbers());
     }
 
     fn field_in_passes(
@@ -572,6 +630,7 @@ impl Rule<'_> {
                 let (first, second) = (&mut memory.first[at.clone()], &mut memory.second[at]);
                 adam::advance(self.adam, first, second, g);
             }
+            Optimizer::Layer | Optimizer::Natural => unreachable!("refused for this learner"),
             Optimizer::Sgd => kernels::scale((self.moment.rate * self.parameters.lr) as f32, g),
         }
     }

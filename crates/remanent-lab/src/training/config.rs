@@ -257,6 +257,7 @@ fn parameters(options: &TrainingOptions) -> Result<Parameters, TrainingError> {
         learned_scale: given.learned_scale.unwrap_or(default.learned_scale),
         spread: given.spread.unwrap_or(default.spread),
         batch: given.batch.unwrap_or(default.batch),
+        output_spread: given.output_spread,
         lr: given.lr.unwrap_or(lr),
         lr_schedule: given.lr_schedule,
         optimizer: given.optimizer.unwrap_or(optimizer),
@@ -313,7 +314,7 @@ fn meaningless(key: &str, parameters: &Parameters) -> Option<(String, &'static s
     let of_anchor = |cure| Some((format!("the anchor {}", anchor.word()), cure));
     let is_pulled = matches!(learner, Learner::Vcl | Learner::Ewc);
     // The factor of the logits and batch normalisation learn by Adam, whatever the weights do.
-    let uses_adam = parameters.optimizer == Optimizer::Adam
+    let uses_adam = parameters.optimizer != Optimizer::Sgd
         || parameters.learned_scale
         || parameters.normalisation == Normalisation::Batch;
     match key {
