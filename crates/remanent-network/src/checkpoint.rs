@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::architecture::Normalisation;
 use crate::course::{Course, Position};
+use crate::learner::Optimizer;
 use crate::model::{put_network, take_network};
 use crate::shared;
 use crate::tensors::{Arrays, TensorError, Tensors};
@@ -83,7 +84,7 @@ impl Trainer {
         network.set_beta(beta);
         for (l, memory) in self.memories.iter_mut().enumerate() {
             let count = network.layers[l].theta.len();
-            let shared = self.parameters.optimizer.is_shared();
+            let shared = self.parameters.optimizer == Optimizer::Layer;
             let seconds = if shared { shared::NUMBERS } else { count };
             let saved = Memory::take(&mut tensors, &l.to_string(), count, seconds)?;
             let always = |m: &Memory| [m.first.len(), m.second.len(), m.kept.len()];

@@ -118,15 +118,6 @@ pub enum Optimizer {
     Sgd,
     /// Adam with one second moment for all weights of a layer.
     Layer,
-    /// The same for the natural gradient: by the mean of a weight instead of its field.
-    Natural,
-}
-
-impl Optimizer {
-    /// Whether a layer has one second moment.
-    pub fn is_shared(self) -> bool {
-        matches!(self, Self::Layer | Self::Natural)
-    }
 }
 
 /// Parameters of a network and its learner.
@@ -391,15 +382,15 @@ impl Parameters {
 
     /// One second moment for a layer is there for fields, and for terms that are known before the step.
     fn check_optimizer(&self) -> Result<(), ParameterError> {
-        if !self.optimizer.is_shared() {
+        if self.optimizer != Optimizer::Layer {
             return Ok(());
         }
         if !matches!(self.learner, Learner::Vcl | Learner::Joint) {
-            let text = "the optimizers layer and natural are those of vcl and joint; choose adam or sgd";
+            let text = "the optimizer layer is for vcl and joint; choose adam or sgd";
             return Err(ParameterError::invalid(text));
         }
         if self.learner == Learner::Vcl && self.anchor.steps() {
-            let text = "an anchor at the last step needs the optimizer adam or sgd";
+            let text = "an anchor at the last step needs the optimizer adam or sgd; choose the anchor task or none";
             return Err(ParameterError::invalid(text));
         }
         Ok(())

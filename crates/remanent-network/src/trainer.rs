@@ -387,7 +387,7 @@ impl Memory {
     fn new(parameters: &Parameters, layer: &Layer) -> Self {
         let zeros = |wanted: bool| if wanted { vec![0.0; layer.theta.len()] } else { Vec::new() };
         let adam = parameters.optimizer == Optimizer::Adam;
-        let shared = parameters.optimizer.is_shared();
+        let shared = parameters.optimizer == Optimizer::Layer;
         let keeps = matches!(parameters.learner, Learner::Vcl | Learner::Ewc);
         let begins = parameters.first_prior == FirstPrior::Uniform || parameters.window.is_some();
         let anchored = parameters.learner == Learner::Vcl && parameters.anchor.tasks() && begins;
@@ -408,7 +408,7 @@ impl Memory {
 
     /// Before the step of a layer of this many weights.
     fn begin_step(&mut self, parameters: &Parameters, count: usize) {
-        if parameters.optimizer.is_shared() {
+        if parameters.optimizer == Optimizer::Layer {
             let moment = LayerMoment::of(&self.second);
             let b2 = parameters.adam[1] as f32;
             self.second.copy_from_slice(&moment.advanced(b2, count).numbers());
@@ -458,7 +458,7 @@ impl Rule<'_> {
     ) {
         let Self { parameters, moment, .. } = self;
         let beta = moment.beta;
-        if parameters.optimizer.is_shared() {
+        if parameters.optimizer == Optimizer::Layer {
             self.field_shared(layer, memory, at.clone(), g);
         } else if self.is_fused(memory) {
             self.field_at_once(layer, memory, at.clone(), g);
@@ -522,7 +522,6 @@ impl Rule<'_> {
             gamma_anchor: self.parameters.gamma_task as f32 * self.share,
             b1: self.adam.b1,
             rate: self.adam.rate * moment.inverse(self.adam.epsilon),
-            natural: self.parameters.optimizer == Optimizer::Natural,
         };
         let anchor = if memory.anchor.is_empty() { 0..0 } else { at.clone() };
         let piece = shared::Piece {
@@ -630,7 +629,7 @@ impl Rule<'_> {
                 let (first, second) = (&mut memory.first[at.clone()], &mut memory.second[at]);
                 adam::advance(self.adam, first, second, g);
             }
-            Optimizer::Layer | Optimizer::Natural => unreachable!("refused for this learner"),
+            Optimizer::Layer => unreachable!("refused for this learner"),
             Optimizer::Sgd => kernels::scale((self.moment.rate * self.parameters.lr) as f32, g),
         }
     }

@@ -539,6 +539,10 @@ mod tests {
         assert!(training.check(2).unwrap_err().to_string().contains("width = 0"));
         let training = read(&format!("{stream}epochs = [1, 2, 3]")).unwrap();
         assert!(training.check(2).is_err());
+        for wrong in ["learner = 'ste'", "learner = 'ewc'", "anchor = 'both'"] {
+            let training = read(&format!("{stream}optimizer = 'layer'\n{wrong}")).unwrap();
+            assert!(training.check(2).unwrap_err().to_string().contains("optimizer"), "{wrong}");
+        }
         for wrong in ["lambda = 1.1", "rho = -0.1", "window = 0"] {
             let training = read(&format!("{stream}anchor = 'task'\n{wrong}")).unwrap();
             let name = wrong.split(' ').next().unwrap();

@@ -96,7 +96,6 @@ words! {
         "adam" => Adam, "Adam";
         "sgd" => Sgd, "stochastic gradient descent";
         "layer" => Layer, "Adam with one second moment per layer, for vcl and joint";
-        "natural" => Natural, "the same for the natural gradient";
     }
 }
 
