@@ -74,8 +74,6 @@ pub enum FirstPrior {
     None,
     /// Both signs of every weight are equally probable.
     Uniform,
-    /// The distribution before learning.
-    Initial,
 }
 
 impl FirstPrior {
@@ -137,9 +135,6 @@ pub struct Parameters {
     pub learned_scale: bool,
     /// Standard deviation of θ before learning.
     pub spread: f64,
-    /// Of the last layer, if it differs. None is not part of the key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_spread: Option<f64>,
     /// Images in a step.
     pub batch: usize,
     /// Learning rate.
@@ -204,7 +199,6 @@ impl Parameters {
             output_scale: 1.0,
             learned_scale: false,
             spread: 1.0,
-            output_spread: None,
             batch: 64,
             lr: 0.01,
             lr_schedule: RateSchedule::Constant,
@@ -282,13 +276,6 @@ impl Parameters {
         let spread = self.spread as f32;
         let mut network = Network::random(&architecture, self.weights(), spread, seed, trial)
             .map_err(|error| ParameterError::invalid(error.to_string()))?;
-        if let Some(output) = self.output_spread {
-            let (last, factor) = (network.layers.len() - 1, output as f32 / spread);
-            network.update_theta(|l, theta| {
-                let factor = if l == last { factor } else { 1.0 };
-                theta.iter_mut().for_each(|t| *t *= factor);
-            });
-        }
         if self.learner == Learner::BayesBinn {
             // Two values of equal size: its authors begin with certain weights.
             network.update_theta(|_, theta| {
@@ -351,7 +338,6 @@ impl Parameters {
         let factor = |name, value: f64| within(name, value, value >= 0.0, "0 or above");
         positive("lr", self.lr)?;
         positive("spread", self.spread)?;
-        positive("output_spread", self.output_spread.unwrap_or(1.0))?;
         positive("output_scale", self.output_scale)?;
         factor("gamma_step", self.gamma_step)?;
         factor("gamma_task", self.gamma_task)?;

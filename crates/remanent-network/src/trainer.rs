@@ -176,9 +176,6 @@ impl Trainer {
         if self.parameters.samples_weights() {
             return self.step_with_sampled_weights(images, labels, moment, noise);
         }
-        if self.steps == 0 {
-            self.begin_at_initial();
-        }
         self.pass.load(&self.network, images);
         self.pass.forward(&mut self.network, noise);
         let loss = self.pass.loss(&self.network, labels);
@@ -336,18 +333,6 @@ impl Trainer {
             self.network.update_theta(|l, theta| {
                 theta.iter_mut().zip(&memories[l].anchor).for_each(|(t, a)| *t = a / beta);
             });
-        }
-    }
-
-    /// Before the first step: makes the distribution before learning the anchor, if that is the first
-    /// prior.
-    fn begin_at_initial(&mut self) {
-        let Parameters { learner, anchor, first_prior, .. } = self.parameters;
-        if first_prior == FirstPrior::Initial && learner == Learner::Vcl && anchor.tasks() {
-            for (layer, memory) in self.network.layers.iter().zip(&mut self.memories) {
-                memory.anchor.clone_from(&layer.theta);
-                kernels::scale(self.network.beta, &mut memory.anchor);
-            }
         }
     }
 

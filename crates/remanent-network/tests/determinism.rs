@@ -75,15 +75,16 @@ fn learners() -> Vec<(&'static str, Parameters)> {
         ),
         (
             "vcl, one second moment",
-            Parameters {
-                anchor: Anchor::Task,
-                optimizer: Optimizer::Layer,
-                ..of(Learner::Vcl)
-            },
+            Parameters { anchor: Anchor::Task, optimizer: Optimizer::Layer, ..of(Learner::Vcl) },
         ),
         (
             "vcl, one second moment, one image",
-            Parameters { batch: 1, optimizer: Optimizer::Layer, anchor: Anchor::Task, ..of(Learner::Vcl) },
+            Parameters {
+                batch: 1,
+                optimizer: Optimizer::Layer,
+                anchor: Anchor::Task,
+                ..of(Learner::Vcl)
+            },
         ),
         ("vcl, window", Parameters { anchor: Anchor::Task, window: Some(50), ..of(Learner::Vcl) }),
         ("ewc online", Parameters { fisher: Fisher::Online, ..of(Learner::Ewc) }),

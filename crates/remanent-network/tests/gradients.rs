@@ -685,9 +685,7 @@ fn one_second_moment_keeps_the_sizes_of_gradients() {
     assert!(descent(&before, trainer.network()).concat().iter().all(|g| *g == 0.0));
     batch.step(&mut trainer, BETA);
     let layers = descent(&before, trainer.network()).into_iter();
-    for (l, (found, gradient)) in
-        layers.zip(descent(&before, by_gradient.network())).enumerate()
-    {
+    for (l, (found, gradient)) in layers.zip(descent(&before, by_gradient.network())).enumerate() {
         let square = gradient.iter().map(|g| g * g).sum::<f64>() / gradient.len() as f64;
         let exact: Vec<f64> = gradient.iter().map(|g| g / square.sqrt()).collect();
         assert_same(&found, &exact, 1e-4, &format!("layer {l}"));

@@ -257,7 +257,6 @@ fn parameters(options: &TrainingOptions) -> Result<Parameters, TrainingError> {
         learned_scale: given.learned_scale.unwrap_or(default.learned_scale),
         spread: given.spread.unwrap_or(default.spread),
         batch: given.batch.unwrap_or(default.batch),
-        output_spread: given.output_spread,
         lr: given.lr.unwrap_or(lr),
         lr_schedule: given.lr_schedule,
         optimizer: given.optimizer.unwrap_or(optimizer),

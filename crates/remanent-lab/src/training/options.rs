@@ -68,7 +68,6 @@ words! {
     FirstPrior {
         "none" => None, "no prior";
         "uniform" => Uniform, "both signs of every weight are equally probable";
-        "initial" => Initial, "the distribution before learning";
     }
 }
 words! {
@@ -193,8 +192,6 @@ options! {
             /// Standard deviation of the fields before learning; of real weights times the square root of the
             /// number of inputs [default: 1; 10 for bayesbinn, 0.02 for bimu, 2.31 for mesu]
             spread: Option<f64> = None,
-            /// The same for the last layer [default: spread]
-            output_spread: Option<f64> = None,
             /// Mean and standard deviation of the pixels: subtract the one, divide by the other; 0.1307,0.3081
             /// for MNIST
             standardise: Option<Vec<f64>> = None,
