@@ -5,9 +5,7 @@ use serde_json::{Value, json};
 
 use crate::architecture::Normalisation;
 use crate::course::{Course, Position};
-use crate::learner::Optimizer;
 use crate::model::{put_network, take_network};
-use crate::shared;
 use crate::tensors::{Arrays, TensorError, Tensors};
 use crate::trainer::{Memory, Trainer};
 
@@ -57,10 +55,7 @@ impl Trainer {
             let layer = &self.network.layers[l];
             for (name, values) in memory.arrays() {
                 let shape = [layer.inputs, layer.outputs];
-                // One second moment for a layer is a few numbers.
-                let few = [values.len()];
-                let whole = values.is_empty() || values.len() == layer.theta.len();
-                arrays.insert(format!("{name}.{l}"), if whole { &shape[..] } else { &few }, values);
+                arrays.insert(format!("{name}.{l}"), &shape, values);
             }
         }
         for (name, values) in self.extras.arrays() {
@@ -84,9 +79,7 @@ impl Trainer {
         network.set_beta(beta);
         for (l, memory) in self.memories.iter_mut().enumerate() {
             let count = network.layers[l].theta.len();
-            let shared = self.parameters.optimizer == Optimizer::Layer;
-            let seconds = if shared { shared::NUMBERS } else { count };
-            let saved = Memory::take(&mut tensors, &l.to_string(), count, seconds)?;
+            let saved = Memory::take(&mut tensors, &l.to_string(), count)?;
             let always = |m: &Memory| [m.first.len(), m.second.len(), m.kept.len()];
             if always(&saved) != always(memory) {
                 let text = "its arrays are not those of this learner";
@@ -100,8 +93,7 @@ impl Trainer {
         };
         let gains_and_shifts: usize = norms.iter().map(|norm| 2 * norm.gain.len()).sum();
         let learned = usize::from(self.parameters().learned_scale);
-        let count = gains_and_shifts + learned;
-        self.extras = Memory::take(&mut tensors, "extra", count, count)?;
+        self.extras = Memory::take(&mut tensors, "extra", gains_and_shifts + learned)?;
         self.network = network;
         self.steps = steps;
         Ok(())
@@ -119,18 +111,11 @@ impl Memory {
         ]
     }
 
-    /// `seconds` is the length of the second moment, `count` that of all others.
-    fn take(
-        tensors: &mut Tensors,
-        of: &str,
-        count: usize,
-        seconds: usize,
-    ) -> Result<Self, TensorError> {
-        let second = tensors.take(&format!("second.{of}"), seconds)?;
+    fn take(tensors: &mut Tensors, of: &str, count: usize) -> Result<Self, TensorError> {
         let mut take = |name: &str| tensors.take(&format!("{name}.{of}"), count);
         Ok(Self {
             first: take("first")?,
-            second,
+            second: take("second")?,
             kept: take("kept")?,
             anchor: take("anchor")?,
             fisher: take("fisher")?,

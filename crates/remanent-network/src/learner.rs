@@ -114,8 +114,6 @@ pub enum Optimizer {
     Adam,
     /// Learning rate times gradient.
     Sgd,
-    /// Adam with one second moment for all weights of a layer.
-    Layer,
 }
 
 /// Parameters of a network and its learner.
@@ -357,27 +355,10 @@ impl Parameters {
         within("b1 of adam", b1, (0.0..1.0).contains(&b1), "from 0 to below 1")?;
         within("b2 of adam", b2, (0.0..1.0).contains(&b2), "from 0 to below 1")?;
         positive("epsilon of adam", epsilon)?;
-        self.check_optimizer()?;
         if self.learner == Learner::Metaplasticity {
             for &m in &self.meta {
                 factor("meta", m)?;
             }
-        }
-        Ok(())
-    }
-
-    /// One second moment for a layer is there for fields, and for terms that are known before the step.
-    fn check_optimizer(&self) -> Result<(), ParameterError> {
-        if self.optimizer != Optimizer::Layer {
-            return Ok(());
-        }
-        if !matches!(self.learner, Learner::Vcl | Learner::Joint) {
-            let text = "the optimizer layer is for vcl and joint; choose adam or sgd";
-            return Err(ParameterError::invalid(text));
-        }
-        if self.learner == Learner::Vcl && self.anchor.steps() {
-            let text = "an anchor at the last step needs the optimizer adam or sgd; choose the anchor task or none";
-            return Err(ParameterError::invalid(text));
         }
         Ok(())
     }

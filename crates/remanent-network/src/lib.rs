@@ -71,7 +71,6 @@ mod normalisation;
 mod purposes;
 mod reduced;
 mod sampling;
-mod shared;
 mod single;
 mod softmax;
 

@@ -23,7 +23,6 @@ use crate::pass::{GradientTile, Noise, Pass};
 use crate::product::Precision;
 use crate::rivals::si;
 use crate::sampling::Sampling;
-use crate::shared::{self, LayerMoment};
 
 /// Part of a gradient held at a time, if this is not a few rows only.
 const TILE: usize = 1 << 16;
@@ -48,7 +47,7 @@ pub struct Diverged {
 pub struct Memory {
     /// First moment of Adam.
     pub first: Vec<f32>,
-    /// Second moment of Adam. If the layer has one for all weights: the numbers of a [`LayerMoment`].
+    /// Second moment of Adam.
     pub second: Vec<f32>,
     /// Gradient of the divergence from the previous step; of `si`, −∫ (∂L/∂θ) dθ over the task.
     pub kept: Vec<f32>,
@@ -209,7 +208,6 @@ impl Trainer {
     fn learn_layer(&mut self, l: usize, moment: &Moment, adam: &AdamStep) {
         let (inputs, outputs) = (self.network.layers[l].inputs, self.network.layers[l].outputs);
         let single = self.pass.is_single(&self.network.layers[l]);
-        self.memories[l].begin_step(&self.parameters, inputs * outputs);
         let rule = Rule {
             parameters: &self.parameters,
             moment,
@@ -372,7 +370,6 @@ impl Memory {
     fn new(parameters: &Parameters, layer: &Layer) -> Self {
         let zeros = |wanted: bool| if wanted { vec![0.0; layer.theta.len()] } else { Vec::new() };
         let adam = parameters.optimizer == Optimizer::Adam;
-        let shared = parameters.optimizer == Optimizer::Layer;
         let keeps = matches!(parameters.learner, Learner::Vcl | Learner::Ewc);
         let begins = parameters.first_prior == FirstPrior::Uniform || parameters.window.is_some();
         let anchored = parameters.learner == Learner::Vcl && parameters.anchor.tasks() && begins;
@@ -383,20 +380,11 @@ impl Memory {
         }
         let anchored = anchored || parameters.learner == Learner::BayesBinn;
         Self {
-            first: zeros(adam || shared),
-            second: if shared { vec![0.0; shared::NUMBERS] } else { zeros(adam) },
+            first: zeros(adam),
+            second: zeros(adam),
             kept: zeros(keeps && parameters.anchor.steps()),
             anchor: zeros(anchored),
             ..Self::default()
-        }
-    }
-
-    /// Before the step of a layer of this many weights.
-    fn begin_step(&mut self, parameters: &Parameters, count: usize) {
-        if parameters.optimizer == Optimizer::Layer {
-            let moment = LayerMoment::of(&self.second);
-            let b2 = parameters.adam[1] as f32;
-            self.second.copy_from_slice(&moment.advanced(b2, count).numbers());
         }
     }
 
@@ -443,9 +431,7 @@ impl Rule<'_> {
     ) {
         let Self { parameters, moment, .. } = self;
         let beta = moment.beta;
-        if parameters.optimizer == Optimizer::Layer {
-            self.field_shared(layer, memory, at.clone(), g);
-        } else if self.is_fused(memory) {
+        if self.is_fused(memory) {
             self.field_at_once(layer, memory, at.clone(), g);
         } else {
             self.field_in_passes(layer, memory, at.clone(), g);
@@ -491,34 +477,6 @@ impl Rule<'_> {
             anchor: &memory.anchor[anchor],
         };
         fused::learn(&constants, piece);
-    }
-
-    /// With one second moment for the layer.
-    fn field_shared(
-        &self,
-        layer: &mut Layer,
-        memory: &mut Memory,
-        at: std::ops::Range<usize>,
-        g: &[f32],
-    ) {
-        let moment = LayerMoment::of(&memory.second);
-        let constants = shared::Constants {
-            beta: self.moment.beta,
-            gamma_anchor: self.parameters.gamma_task as f32 * self.share,
-            b1: self.adam.b1,
-            rate: self.adam.rate * moment.inverse(self.adam.epsilon),
-        };
-        let anchor = if memory.anchor.is_empty() { 0..0 } else { at.clone() };
-        let piece = shared::Piece {
-            g,
-            theta: &mut layer.theta[at.clone()],
-            mean: &mut layer.mean[at.clone()],
-            variance: &mut layer.variance[at.clone()],
-            first: &mut memory.first[at],
-            anchor: &memory.anchor[anchor],
-        };
-        let squares = shared::learn(&constants, piece);
-        memory.second.copy_from_slice(&moment.with(squares).numbers());
     }
 
     fn field_in_passes(
@@ -614,7 +572,6 @@ impl Rule<'_> {
                 let (first, second) = (&mut memory.first[at.clone()], &mut memory.second[at]);
                 adam::advance(self.adam, first, second, g);
             }
-            Optimizer::Layer => unreachable!("refused for this learner"),
             Optimizer::Sgd => kernels::scale((self.moment.rate * self.parameters.lr) as f32, g),
         }
     }

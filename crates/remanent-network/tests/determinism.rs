@@ -73,19 +73,6 @@ fn learners() -> Vec<(&'static str, Parameters)> {
                 ..of(Learner::Vcl)
             },
         ),
-        (
-            "vcl, one second moment",
-            Parameters { anchor: Anchor::Task, optimizer: Optimizer::Layer, ..of(Learner::Vcl) },
-        ),
-        (
-            "vcl, one second moment, one image",
-            Parameters {
-                batch: 1,
-                optimizer: Optimizer::Layer,
-                anchor: Anchor::Task,
-                ..of(Learner::Vcl)
-            },
-        ),
         ("vcl, window", Parameters { anchor: Anchor::Task, window: Some(50), ..of(Learner::Vcl) }),
         ("ewc online", Parameters { fisher: Fisher::Online, ..of(Learner::Ewc) }),
         ("ewc both", Parameters { anchor: Anchor::Both, ..of(Learner::Ewc) }),
@@ -236,7 +223,7 @@ fn what_is_held_and_saved_is_bounded_by_the_number_of_weights() {
     let (mut most_saved, mut most_held) = (0, 0);
     for learner in learners {
         for anchor in anchors {
-            for optimizer in [Optimizer::Adam, Optimizer::Sgd, Optimizer::Layer] {
+            for optimizer in [Optimizer::Adam, Optimizer::Sgd] {
                 for fisher in [Fisher::Variance, Fisher::Empirical] {
                     for normalisation in [Normalisation::Layer, Normalisation::Batch] {
                         let parameters = Parameters {

@@ -666,32 +666,6 @@ fn the_first_prior_is_an_anchor_at_zero() {
     assert!(descent(&before, free.network()).concat().iter().all(|g| *g == 0.0));
 }
 
-/// With one second moment per layer the first step measures, and the second moves along the gradient, by lr
-/// in the root mean square over the layer.
-#[test]
-fn one_second_moment_keeps_the_sizes_of_gradients() {
-    let plain = Parameters {
-        first_prior: FirstPrior::Uniform,
-        learned_scale: false,
-        ..parameters(Learner::Vcl, Activation::Relu, Normalisation::None)
-    };
-    let plain = Parameters { anchor: Anchor::Task, ..plain };
-    let shared = Parameters { optimizer: Optimizer::Layer, ..plain.clone() };
-    let (batch, mut by_gradient) = (Batch::new(BATCH, 1.0), trainer(&plain));
-    let mut trainer = trainer(&shared);
-    let before = trainer.network().clone();
-    batch.step(&mut by_gradient, BETA);
-    batch.step(&mut trainer, BETA);
-    assert!(descent(&before, trainer.network()).concat().iter().all(|g| *g == 0.0));
-    batch.step(&mut trainer, BETA);
-    let layers = descent(&before, trainer.network()).into_iter();
-    for (l, (found, gradient)) in layers.zip(descent(&before, by_gradient.network())).enumerate() {
-        let square = gradient.iter().map(|g| g * g).sum::<f64>() / gradient.len() as f64;
-        let exact: Vec<f64> = gradient.iter().map(|g| g / square.sqrt()).collect();
-        assert_same(&found, &exact, 1e-4, &format!("layer {l}"));
-    }
-}
-
 /// The pull counts once in a window, and the anchor moves by B/N of its way to the new posterior.
 #[test]
 fn an_anchor_with_a_window_follows_the_posterior() {

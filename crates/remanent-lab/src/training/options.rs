@@ -94,7 +94,6 @@ words! {
     Optimizer {
         "adam" => Adam, "Adam";
         "sgd" => Sgd, "stochastic gradient descent";
-        "layer" => Layer, "Adam with one second moment per layer, for vcl and joint";
     }
 }
 

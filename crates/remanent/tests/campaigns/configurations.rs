@@ -271,7 +271,7 @@ const COMMANDS: [Command; 11] = [
             ("fisher", &["variance", "empirical", "online"], false),
             ("form", &["printed", "original"], false),
             ("meta", &["0.1", "0.5,1"], false),
-            ("optimizer", &["adam", "sgd", "layer"], false),
+            ("optimizer", &["adam", "sgd"], false),
             ("predictor", &["hard", "stochastic,hard", "hard,hard"], false),
             ("draws", COUNTS, true),
             (
