@@ -16,7 +16,7 @@ use thiserror::Error;
 use crate::architecture::Normalisation;
 use crate::fused;
 use crate::kernels;
-use crate::learner::{FirstPrior, Fisher, Form, Learner, Optimizer, Parameters};
+use crate::learner::{FirstPrior, Fisher, Form, GammaRule, Learner, Optimizer, Parameters};
 use crate::network::{Layer, Network, Weights};
 use crate::parameters::ParameterError;
 use crate::pass::{GradientTile, Noise, Pass};
@@ -213,6 +213,7 @@ impl Trainer {
             moment,
             adam,
             batch: self.pass.batch() as f32,
+            weights: self.network.architecture.weights() as f32,
             share: self.pass.batch() as f32
                 / self.parameters.window.unwrap_or(moment.examples) as f32,
         };
@@ -413,6 +414,8 @@ struct Rule<'a> {
     share: f32,
     /// B.
     batch: f32,
+    /// W, the number of weights of the network.
+    weights: f32,
 }
 
 impl Rule<'_> {
@@ -443,6 +446,15 @@ impl Rule<'_> {
         }
     }
 
+    /// Factor of the divergence from the anchor in this step: γ B/M, or with γ M/W instead of γ, γ B/W.
+    fn anchor_factor(&self) -> f32 {
+        let share = match self.parameters.gamma_rule {
+            GammaRule::Constant => self.share,
+            GammaRule::Weights => self.batch / self.weights,
+        };
+        self.parameters.gamma_task as f32 * share
+    }
+
     /// Whether [`fused::learn`] makes this step.
     fn is_fused(&self, memory: &Memory) -> bool {
         self.parameters.optimizer == Optimizer::Adam
@@ -460,7 +472,7 @@ impl Rule<'_> {
         let constants = fused::Constants {
             beta: self.moment.beta,
             gamma_step: self.parameters.gamma_step as f32,
-            gamma_anchor: self.parameters.gamma_task as f32 * self.share,
+            gamma_anchor: self.anchor_factor(),
             adam: *self.adam,
         };
         // A part that does not exist is empty.
@@ -491,7 +503,7 @@ impl Rule<'_> {
         let theta = &mut layer.theta[at.clone()];
         let mean = &mut layer.mean[at.clone()];
         let variance = &mut layer.variance[at.clone()];
-        let coefficient = parameters.gamma_task as f32 * self.share;
+        let coefficient = self.anchor_factor();
         let elastic = parameters.learner == Learner::Ewc;
         if !memory.kept.is_empty() {
             kernels::add_scaled(parameters.gamma_step as f32, &memory.kept[at.clone()], g);
