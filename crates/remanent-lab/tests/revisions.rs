@@ -38,7 +38,7 @@ const HEAD: &str =
 /// Estimates of errors: noise to the last digit, and no result.
 const NOISE: [&str; 2] = ["residual", "quadrature_error"];
 
-const TRAININGS: [(&str, &str); 32] = [
+const TRAININGS: [(&str, &str); 33] = [
     ("vcl", ""),
     ("vcl-none", "anchor = 'none'"),
     ("vcl-task", "anchor = 'task'\ngamma = 0.1"),
@@ -50,6 +50,7 @@ const TRAININGS: [(&str, &str); 32] = [
         "vcl-fading",
         "anchor = 'task'\nlambda = 0.9\nrho = 0.8\nfirst_prior = 'uniform'\nlr_schedule = 'cosine'\nreset_fields = true",
     ),
+    ("vcl-weights", "anchor = 'task'\ngamma_rule = 'weights'\ngamma = 2.5"),
     ("vcl-bf16", "precision = 'bf16'"),
     ("vcl-online", "batch = 1\nanchor = 'both'\nhidden = [40]"),
     ("vcl-window", "anchor = 'task'\nwindow = 60\nlambda = 0.95"),

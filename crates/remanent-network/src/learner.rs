@@ -82,6 +82,23 @@ impl FirstPrior {
     }
 }
 
+/// What the factor γ of the divergence of `vcl` from the last task counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GammaRule {
+    /// γ is the factor itself.
+    #[default]
+    Constant,
+    /// The factor is γ M/W, for M training images of the task and W weights of the network.
+    Weights,
+}
+
+impl GammaRule {
+    fn is_constant(&self) -> bool {
+        *self == Self::Constant
+    }
+}
+
 /// The Fisher information of `ewc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -152,6 +169,9 @@ pub struct Parameters {
     pub gamma_step: f64,
     /// Factor of the divergence from the last task; each epoch counts it once.
     pub gamma_task: f64,
+    /// What it counts, in `vcl`. A constant is not part of the key.
+    #[serde(default, skip_serializing_if = "GammaRule::is_constant")]
+    pub gamma_rule: GammaRule,
     /// Of `vcl` in the first task. No prior is not part of the key.
     #[serde(default, skip_serializing_if = "FirstPrior::is_none")]
     pub first_prior: FirstPrior,
@@ -206,6 +226,7 @@ impl Parameters {
             anchor: Anchor::None,
             gamma_step: 1.0,
             gamma_task: 1.0,
+            gamma_rule: GammaRule::Constant,
             first_prior: FirstPrior::None,
             fading: Fading::default(),
             reset_fields: false,

@@ -16,7 +16,7 @@ use thiserror::Error;
 use crate::architecture::Normalisation;
 use crate::fused;
 use crate::kernels;
-use crate::learner::{FirstPrior, Fisher, Form, Learner, Optimizer, Parameters};
+use crate::learner::{FirstPrior, Fisher, Form, GammaRule, Learner, Optimizer, Parameters};
 use crate::network::{Layer, Network, Weights};
 use crate::pages::filled;
 use crate::parameters::ParameterError;
@@ -262,6 +262,7 @@ impl Trainer {
             moment,
             adam,
             batch: self.pass.batch() as f32,
+            weights: self.network.architecture.weights() as f32,
             share: self.pass.batch() as f32
                 / self.parameters.window.unwrap_or(moment.examples) as f32,
         };
@@ -481,6 +482,8 @@ struct Rule<'a> {
     share: f32,
     /// B.
     batch: f32,
+    /// W, the number of weights of the network.
+    weights: f32,
 }
 
 impl Rule<'_> {
@@ -515,9 +518,18 @@ impl Rule<'_> {
         fused::Constants {
             beta: self.moment.beta,
             gamma_step: self.parameters.gamma_step as f32,
-            gamma_anchor: self.parameters.gamma_task as f32 * self.share,
+            gamma_anchor: self.anchor_factor(),
             adam: *self.adam,
         }
+    }
+
+    /// Factor of the divergence from the anchor in this step: γ B/M, or with γ M/W instead of γ, γ B/W.
+    fn anchor_factor(&self) -> f32 {
+        let share = match self.parameters.gamma_rule {
+            GammaRule::Constant => self.share,
+            GammaRule::Weights => self.batch / self.weights,
+        };
+        self.parameters.gamma_task as f32 * share
     }
 
     fn field_at_once(
@@ -555,7 +567,7 @@ impl Rule<'_> {
         let theta = &mut layer.theta[at.clone()];
         let mean = &mut layer.mean[at.clone()];
         let variance = &mut layer.variance[at.clone()];
-        let coefficient = parameters.gamma_task as f32 * self.share;
+        let coefficient = self.anchor_factor();
         let elastic = parameters.learner == Learner::Ewc;
         if !memory.kept.is_empty() {
             kernels::add_scaled(parameters.gamma_step as f32, &memory.kept[at.clone()], g);

@@ -17,7 +17,9 @@
 use remanent_math::philox::Stream;
 use remanent_network::architecture::{Activation, Architecture, Normalisation};
 use remanent_network::fading::Fading;
-use remanent_network::learner::{Anchor, FirstPrior, Fisher, Learner, Optimizer, Parameters};
+use remanent_network::learner::{
+    Anchor, FirstPrior, Fisher, GammaRule, Learner, Optimizer, Parameters,
+};
 use remanent_network::network::{Network, Weights};
 use remanent_network::pass::Pass;
 use remanent_network::trainer::{Moment, Trainer};
@@ -664,6 +666,35 @@ fn the_first_prior_is_an_anchor_at_zero() {
     let mut free = self::trainer(&plain);
     black().step(&mut free, BETA);
     assert!(descent(&before, free.network()).concat().iter().all(|g| *g == 0.0));
+}
+
+/// The pull of γ M/W: every image has the share 1/W.
+#[test]
+fn gamma_may_count_weights() {
+    let plain = anchored(Learner::Vcl, Anchor::Task);
+    for optimizer in [Optimizer::Sgd, Optimizer::Adam] {
+        let rule = Parameters {
+            first_prior: FirstPrior::Uniform,
+            gamma_rule: GammaRule::Weights,
+            optimizer,
+            ..plain.clone()
+        };
+        let mut trainer = trainer(&rule);
+        let before = trainer.network().clone();
+        black().step(&mut trainer, BETA);
+        let share = BATCH as f64 / before.architecture().weights() as f64;
+        for l in 0..LAYERS {
+            let exact = pull(before.layers()[l].theta(), share, |_| 0.0);
+            let found = match optimizer {
+                Optimizer::Sgd => descent(&before, trainer.network())[l].clone(),
+                // The gradient is in the first moment, times 1 − b_1.
+                Optimizer::Adam => {
+                    wide(&trainer.memories()[l].first).iter().map(|m| 2.0 * m).collect()
+                }
+            };
+            assert_same(&found, &exact, 1e-5, &format!("{optimizer:?}, layer {l}"));
+        }
+    }
 }
 
 /// The pull counts once in a window, and the anchor moves by B/N of its way to the new posterior.

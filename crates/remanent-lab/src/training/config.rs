@@ -272,6 +272,7 @@ fn parameters(options: &TrainingOptions) -> Result<Parameters, TrainingError> {
         anchor: given.anchor.unwrap_or(default.anchor),
         gamma_step: gamma(given.gamma_step, default.gamma_step),
         gamma_task: gamma(given.gamma_task, default.gamma_task),
+        gamma_rule: given.gamma_rule,
         first_prior: given.first_prior,
         fading: Fading { lambda: given.lambda, rho: given.rho },
         reset_fields: given.reset_fields,
@@ -355,6 +356,8 @@ fn meaningless(key: &str, parameters: &Parameters) -> Option<(String, &'static s
         "gamma" if *anchor == Anchor::None => of_anchor("choose the anchor step, task or both"),
         "gamma_step" if !anchor.steps() => of_anchor("choose the anchor step or both"),
         "gamma_task" if !anchor.tasks() => of_anchor("choose the anchor task or both"),
+        "gamma_rule" if *learner != Learner::Vcl => of_learner("only vcl has it"),
+        "gamma_rule" if !anchor.tasks() => of_anchor("choose the anchor task or both"),
         "first_prior" | "lambda" | "rho" | "reset_fields" | "window" => fading(key, parameters),
         "fisher" if *learner != Learner::Ewc => of_learner("only ewc has it"),
         "form" | "meta" if *learner != Learner::Metaplasticity => {
@@ -532,6 +535,8 @@ mod tests {
             ("learner = 'ste'\nwindow = 100", "vcl, bimu and mesu have a window"),
             ("learner = 'ste'\nlambda = 0.5", "only anchors of vcl fade"),
             ("anchor = 'task'\nwindow = 9\nfirst_prior = 'uniform'", "an anchor with a window"),
+            ("gamma_rule = 'weights'", "gamma_rule is not used by the anchor step"),
+            ("learner = 'ewc'\ngamma_rule = 'weights'", "only vcl"),
             ("learner = 'ewc'\nrho = 0.5", "choose the fisher online"),
             ("batch = 1\nprecision = 'bf16'", "precision is not used by a batch of 1"),
             ("precision = 'bf61'", "did you mean 'bf16'?"),
@@ -558,10 +563,11 @@ mod tests {
         let text = "stream = 'permuted:digits:2'\nanchor = 'task'\n";
         let plain = read(text).unwrap().key();
         let neutral = "lr_schedule = 'constant'\nfirst_prior = 'none'\nlambda = 1.0\nrho = 1.0\n\
-                       reset_fields = false\nprecision = 'f32'";
+                       reset_fields = false\nprecision = 'f32'\ngamma_rule = 'constant'";
         assert_eq!(read(&format!("{text}{neutral}")).unwrap().key(), plain);
         for other in [
             "lambda = 0.9",
+            "gamma_rule = 'weights'",
             "rho = 0.9",
             "lr_schedule = 'cosine'",
             "window = 7",

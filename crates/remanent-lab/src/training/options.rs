@@ -1,7 +1,7 @@
 //! The options of a training.
 
 use remanent_network::architecture::{Activation, Normalisation};
-use remanent_network::learner::{Anchor, FirstPrior, Fisher, Form, Learner, Optimizer};
+use remanent_network::learner::{Anchor, FirstPrior, Fisher, Form, GammaRule, Learner, Optimizer};
 use remanent_network::predictor::Predictor;
 use remanent_network::product::Precision;
 use remanent_network::schedule::{BetaSchedule, RateSchedule};
@@ -62,6 +62,12 @@ words! {
         "step" => Step, "towards the fields before the last step";
         "task" => Task, "towards the fields at the end of the last task";
         "both" => Both, "towards both";
+    }
+}
+words! {
+    GammaRule {
+        "constant" => Constant, "gamma is the factor itself";
+        "weights" => Weights, "the factor is gamma M/W: images of the task, weights of the network";
     }
 }
 words! {
@@ -207,6 +213,8 @@ options! {
             gamma_step: Option<f64> = None,
             /// Factor of the pull towards the last task, if it differs from gamma
             gamma_task: Option<f64> = None,
+            /// What gamma of an anchor of vcl at the last task is the factor of
+            gamma_rule: GammaRule = GammaRule::Constant,
             /// Prior of vcl in the first task, for an anchor at the last task
             first_prior: FirstPrior = FirstPrior::None,
             /// Fading of the anchor of vcl at a switch: factor of the magnetisations, from -1 to 1

@@ -149,15 +149,16 @@ pub const PRESETS: [Preset; 12] = [
     // Chosen on validation images; figures/streams has the criterion and all runs.
     Preset {
         name: "stream",
-        about: "long streams: the Bayesian gamma = 1, uniform first prior, cosine rate in every task",
+        about: "long streams: gamma by images and weights, uniform first prior, cosine rate in every task",
         text: r#"
             learner = "vcl"
             anchor = "task"
-            gamma = 1.0
+            gamma = 2.5
+            gamma_rule = "weights"
             first_prior = "uniform"
             beta_schedule = "1"
             spread = 0.5
-            lr = 0.02
+            lr = 0.04
             lr_schedule = "cosine"
             adam = [0.9, 0.999, 1e-8]
             output_scale = 20.0

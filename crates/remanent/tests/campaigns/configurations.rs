@@ -263,6 +263,7 @@ const COMMANDS: [Command; 11] = [
             ("gamma", NUMBERS, false),
             ("precision", &["f32", "bf16", "f16"], false),
             ("lr-schedule", &["constant", "cosine", "linear"], false),
+            ("gamma-rule", &["constant", "weights", "images"], false),
             ("first-prior", &["none", "uniform"], false),
             ("lambda", &["-1", "0", "0.9", "1", "2"], false),
             ("rho", &["0", "0.5", "1", "-1"], false),
