@@ -45,6 +45,7 @@ class ContinualBinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         gamma: float | None = None,
         gamma_step: float | None = None,
         gamma_task: float | None = None,
+        gamma_rule: Literal["constant", "weights"] | None = None,
         first_prior: Literal["none", "uniform"] | None = None,
         lambda_: float | None = None,
         rho: float | None = None,

@@ -213,7 +213,7 @@ options! {
             gamma_step: Option<f64> = None,
             /// Factor of the pull towards the last task, if it differs from gamma
             gamma_task: Option<f64> = None,
-            /// What gamma of an anchor of vcl at the last task is the factor of
+            /// How gamma sets the pull of vcl towards the last task
             gamma_rule: GammaRule = GammaRule::Constant,
             /// Prior of vcl in the first task, for an anchor at the last task
             first_prior: FirstPrior = FirstPrior::None,
