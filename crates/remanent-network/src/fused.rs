@@ -4,6 +4,10 @@
 //! It computes what the sequence of [`kernels`](crate::kernels) computes, operation by operation, and
 //! so gives the same bits; each number is loaded and stored once.
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx512;
+pub(crate) mod layer;
+
 use remanent_math::adam::AdamStep;
 use remanent_math::multiversioned;
 
@@ -22,17 +26,11 @@ pub struct Constants {
     pub adam: AdamStep,
 }
 
-/// A part of a layer, and of the state of its learner. All slices have the length of `g`.
+/// What a step changes, of a layer or of a part of it. All slices have the same length, or are empty where this is said.
 #[derive(Debug)]
-pub struct Piece<'a> {
-    /// Gradient of the likelihood by θ.
-    pub g: &'a [f32],
+pub struct Learned<'a> {
     /// θ.
     pub theta: &'a mut [f32],
-    /// tanh βθ.
-    pub mean: &'a mut [f32],
-    /// 1 − tanh² βθ.
-    pub variance: &'a mut [f32],
     /// First moment of Adam.
     pub first: &'a mut [f32],
     /// Second moment of Adam.
@@ -43,10 +41,38 @@ pub struct Piece<'a> {
     pub anchor: &'a [f32],
 }
 
+impl Learned<'_> {
+    /// Some of the weights.
+    pub fn part(&mut self, at: std::ops::Range<usize>) -> Learned<'_> {
+        let part = |x: &[f32]| if x.is_empty() { 0..0 } else { at.clone() };
+        let (kept, anchor) = (part(self.kept), part(self.anchor));
+        Learned {
+            theta: &mut self.theta[at.clone()],
+            first: &mut self.first[at.clone()],
+            second: &mut self.second[at],
+            kept: &mut self.kept[kept],
+            anchor: &self.anchor[anchor],
+        }
+    }
+}
+
+/// A part of a layer. All slices have the length of `g`.
+#[derive(Debug)]
+pub struct Piece<'a> {
+    /// Gradient of the likelihood by θ.
+    pub g: &'a [f32],
+    /// tanh βθ.
+    pub mean: &'a mut [f32],
+    /// 1 − tanh² βθ.
+    pub variance: &'a mut [f32],
+    /// θ and the state of its learner.
+    pub learned: Learned<'a>,
+}
+
 multiversioned! {
     /// Makes the step.
     pub fn learn(constants: &Constants, mut piece: Piece<'_>) {
-        match (piece.kept.is_empty(), piece.anchor.is_empty()) {
+        match (piece.learned.kept.is_empty(), piece.learned.anchor.is_empty()) {
             (true, true) => pass::<false, false>(constants, &mut piece),
             (true, false) => pass::<false, true>(constants, &mut piece),
             (false, true) => pass::<true, false>(constants, &mut piece),
@@ -81,16 +107,16 @@ fn block<const N: usize, const KEPT: bool, const ANCHORED: bool>(
 ) {
     let Constants { beta, gamma_step, gamma_anchor, adam } = constants;
     let mut g: [f32; N] = *part(piece.g, at);
-    let mut theta: [f32; N] = *part(piece.theta, at);
+    let mut theta: [f32; N] = *part(piece.learned.theta, at);
     let mut variance: [f32; N] = *part(piece.variance, at);
-    let mut first: [f32; N] = *part(piece.first, at);
-    let mut second: [f32; N] = *part(piece.second, at);
+    let mut first: [f32; N] = *part(piece.learned.first, at);
+    let mut second: [f32; N] = *part(piece.learned.second, at);
     if KEPT {
-        let kept: [f32; N] = *part(piece.kept, at);
+        let kept: [f32; N] = *part(piece.learned.kept, at);
         (0..N).for_each(|i| g[i] += gamma_step * kept[i]);
     }
     if ANCHORED {
-        let anchor: [f32; N] = *part(piece.anchor, at);
+        let anchor: [f32; N] = *part(piece.learned.anchor, at);
         for i in 0..N {
             g[i] += gamma_anchor * beta * variance[i] * (beta * theta[i] - anchor[i]);
         }
@@ -98,19 +124,19 @@ fn block<const N: usize, const KEPT: bool, const ANCHORED: bool>(
     for i in 0..N {
         (first[i], second[i]) = adam.moments(g[i], first[i], second[i]);
     }
-    *part_mut(piece.first, at) = first;
-    *part_mut(piece.second, at) = second;
+    *part_mut(piece.learned.first, at) = first;
+    *part_mut(piece.learned.second, at) = second;
     let divisor = second.map(|v| adam.divisor(v));
     let mut step = [0.0; N];
     for i in 0..N {
         step[i] = adam.rate * first[i] / divisor[i];
     }
     (0..N).for_each(|i| theta[i] -= step[i]);
-    *part_mut(piece.theta, at) = theta;
+    *part_mut(piece.learned.theta, at) = theta;
     moments_of(&theta.map(|t| beta * t), part_mut(piece.mean, at), &mut variance);
     *part_mut(piece.variance, at) = variance;
     if KEPT {
-        let kept: &mut [f32; N] = part_mut(piece.kept, at);
+        let kept: &mut [f32; N] = part_mut(piece.learned.kept, at);
         for i in 0..N {
             kept[i] = -(beta * beta) * variance[i] * step[i];
         }
@@ -173,13 +199,15 @@ mod tests {
                     g[n / 2] = 0.0;
                     let piece = Piece {
                         g: &g,
-                        theta: &mut theta,
                         mean: &mut mean,
                         variance: &mut variance,
-                        first: &mut first,
-                        second: &mut second,
-                        kept: &mut kept,
-                        anchor: &anchor,
+                        learned: Learned {
+                            theta: &mut theta,
+                            first: &mut first,
+                            second: &mut second,
+                            kept: &mut kept,
+                            anchor: &anchor,
+                        },
                     };
                     learn(&constants, piece);
                     let (theta, mean, variance, first, second, kept) = &mut separate;

@@ -62,6 +62,7 @@
 //!   `powf` in the bias correction of Adam and in the empirical Fisher information, `tanh` in the
 //!   schedule of β, `ln` in the log-likelihood.
 
+mod active;
 mod bf16;
 mod checkpoint;
 mod fisher;

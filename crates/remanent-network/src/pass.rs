@@ -12,6 +12,7 @@
 
 use remanent_math::philox::Stream;
 
+use crate::active::{self, Active};
 use crate::architecture::{Activation, Normalisation};
 use crate::bf16::moments::Which;
 use crate::kernels;
@@ -77,6 +78,7 @@ pub struct Pass {
     /// Variance of the preactivations of a layer; later, a part of a gradient.
     variance: Vec<f32>,
     first_moments: (Vec<f32>, Vec<f32>),
+    active: Active,
     /// If inputs of products are rounded.
     reduced: Option<Reduced>,
     /// Gradients by gain and shift of batch normalisation, layer by layer.
@@ -220,11 +222,22 @@ impl Pass {
             }
             return;
         }
+        if network.weights.spread() {
+            self.variance.resize(layer.outputs * batch, 0.0);
+            let weights = active::Weights {
+                outputs: layer.outputs,
+                mean: &layer.mean,
+                variance: &layer.variance,
+                factors: (root, share),
+            };
+            if self.active.forward(weights, batch, h, (&mut trace.h, &mut self.variance)) {
+                return;
+            }
+        }
         let weights = |w| Matrix::new(w, layer.inputs, layer.outputs).transposed();
         let h = Matrix::new(h, layer.inputs, batch);
         multiply(&mut trace.h, root, weights(&layer.mean), h);
         if network.weights.spread() {
-            self.variance.resize(layer.outputs * batch, 0.0);
             let squares = Matrix::new(squares, layer.inputs, batch);
             multiply(&mut self.variance, share, weights(&layer.variance), squares);
         }

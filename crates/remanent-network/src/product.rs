@@ -4,6 +4,9 @@
 //! side by side. With weights stored as N_l × N_{l+1}, all six products of a layer run at the
 //! library's full speed, without a transposed copy of the weights.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
 use gemm_common::Parallelism;
 use gemm_f32::gemm::f32::get_gemm_fn;
 use serde::{Deserialize, Serialize};
@@ -78,6 +81,11 @@ impl<'a> Matrix<'a> {
 pub fn multiply(out: &mut [f32], scale: f32, a: Matrix<'_>, b: Matrix<'_>) {
     assert_eq!(a.columns, b.rows, "the inner dimensions of a product");
     assert_eq!(out.len(), a.rows * b.columns, "the shape of a product");
+    #[cfg(target_arch = "x86_64")]
+    if avx512::is_faster(&a, &b) && avx512::is_available() {
+        avx512::multiply(out, scale, a, b);
+        return;
+    }
     let stride = |n: usize| n as isize;
     // out = a b row by row is outᵀ = bᵀ aᵀ column by column, the layout the library is fastest with.
     #[expect(unsafe_code, reason = "the library takes pointers; the lengths are checked above")]

@@ -7,10 +7,9 @@
 
 use crate::bf16::moments::{Gradients, Moments, Which};
 use crate::bf16::{Operand, Path, Rows, multiply};
-use crate::fused::Constants;
+use crate::fused::{Constants, Learned};
 use crate::network::{Layer, Network};
 use crate::tiles::{Panels, Rowwise, SIDE, Sums, Tile, Tiled, Transposed};
-use crate::trainer::Memory;
 
 /// Weights packed at a time, so that they stay in the cache: at least those of 64 neurons, so that memory is
 /// read in long pieces.
@@ -154,8 +153,7 @@ impl Reduced {
         l: usize,
         constants: &Constants,
         factors: (f32, f32),
-        theta: &mut [f32],
-        memory: &mut Memory,
+        learned: &mut Learned<'_>,
     ) {
         let moments = &mut self.moments[l];
         let panels = moments.panels();
@@ -171,7 +169,7 @@ impl Reduced {
             gradient(1, &mut self.by_variance);
             let (by_mean, by_variance) = (&self.by_mean[..], &self.by_variance[..]);
             let gradients = Gradients { by_mean, by_variance, factors };
-            moments.learn(constants, block, gradients, theta, memory);
+            moments.learn(constants, block, gradients, learned);
         }
     }
 

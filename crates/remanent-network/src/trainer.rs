@@ -14,7 +14,8 @@ use remanent_math::adam::{self, AdamStep};
 use thiserror::Error;
 
 use crate::architecture::Normalisation;
-use crate::fused;
+use crate::fused::layer::Downstream;
+use crate::fused::{self, Learned};
 use crate::kernels;
 use crate::learner::{FirstPrior, Fisher, Form, GammaRule, Learner, Optimizer, Parameters};
 use crate::network::{Layer, Network, Weights};
@@ -84,6 +85,7 @@ pub struct Trainer {
     pub(crate) pass: Pass,
     by_mean: Vec<f32>,
     by_variance: Vec<f32>,
+    downstream: Downstream,
     pub(crate) sampling: Sampling,
 }
 
@@ -114,6 +116,7 @@ impl Trainer {
             pass: Pass::with_precision(parameters.precision),
             by_mean: Vec::new(),
             by_variance: Vec::new(),
+            downstream: Downstream::default(),
             sampling: Sampling::default(),
         })
     }
@@ -230,12 +233,22 @@ impl Trainer {
     }
 
     /// Whether the weights stay packed between steps with so many images, where the processor has the
-    /// instructions: products of reduced precision, and the rule of [`fused`].
+    /// instructions: products of reduced precision, and a step in one loop.
     fn learns_packed(&self, batch: usize) -> bool {
-        let Parameters { precision, window, .. } = self.parameters;
-        precision == Precision::Bf16
-            && batch > 1
-            && window.is_none()
+        self.parameters.precision == Precision::Bf16 && batch > 1 && self.learns_in_one_loop()
+    }
+
+    /// Whether gradient and step of a layer are computed together, tile by tile.
+    fn learns_tiles(&self) -> bool {
+        self.parameters.precision == Precision::F32
+            && self.pass.batch() > 1
+            && self.learns_in_one_loop()
+            && Downstream::is_available()
+    }
+
+    /// Whether the step of every layer is that of [`fused`] and nothing else changes.
+    fn learns_in_one_loop(&self) -> bool {
+        self.parameters.window.is_none()
             && self.network.weights == Weights::Field
             && self.memories.iter().all(|memory| is_fused(&self.parameters, memory))
     }
@@ -269,8 +282,22 @@ impl Trainer {
         if let Some(reduced) = self.pass.holder_of_moments() {
             let layer = &mut self.network.layers[l];
             let factors = self.network.weights.factors(inputs);
-            let memory = &mut self.memories[l];
-            reduced.learn(l, &rule.constants(), factors, &mut layer.theta, memory);
+            let mut learned = self.memories[l].learned(&mut layer.theta);
+            reduced.learn(l, &rule.constants(), factors, &mut learned);
+            return;
+        }
+        if self.learns_tiles() {
+            let (upstream, k, k_ratio) = self.pass.factors(l);
+            self.downstream.set(self.pass.batch(), k, k_ratio);
+            let layer = &mut self.network.layers[l];
+            let tiles = fused::layer::Layer {
+                upstream,
+                factors: self.network.weights.factors(inputs),
+                mean: &mut layer.mean,
+                variance: &mut layer.variance,
+            };
+            let learned = self.memories[l].learned(&mut layer.theta);
+            self.downstream.learn(&rule.constants(), tiles, learned);
             return;
         }
         let skips = single && rule.leaves_silent_inputs(&self.memories[l]);
@@ -450,6 +477,12 @@ impl Memory {
         }
     }
 
+    /// What a step of Adam changes, with these θ.
+    pub(crate) fn learned<'a>(&'a mut self, theta: &'a mut [f32]) -> Learned<'a> {
+        let Self { first, second, kept, anchor, .. } = self;
+        Learned { theta, first, second, kept, anchor }
+    }
+
     /// Number of floats held.
     pub fn len(&self) -> usize {
         self.first.len()
@@ -539,18 +572,12 @@ impl Rule<'_> {
         at: std::ops::Range<usize>,
         g: &[f32],
     ) {
-        // A part that does not exist is empty.
-        let within = |x: &[f32]| if x.is_empty() { 0..0 } else { at.clone() };
-        let (kept, anchor) = (within(&memory.kept), within(&memory.anchor));
+        let mut learned = memory.learned(&mut layer.theta);
         let piece = fused::Piece {
             g,
-            theta: &mut layer.theta[at.clone()],
             mean: &mut layer.mean[at.clone()],
             variance: &mut layer.variance[at.clone()],
-            first: &mut memory.first[at.clone()],
-            second: &mut memory.second[at],
-            kept: &mut memory.kept[kept],
-            anchor: &memory.anchor[anchor],
+            learned: learned.part(at),
         };
         fused::learn(&self.constants(), piece);
     }

@@ -7,16 +7,13 @@
 //! block by block, and [`Moments::learn`] changes θ and the moments of Adam of a block while its gradient is in the
 //! cache, and writes the tiles of the new weights.
 //!
-//! Roots and quotients start from the processor's estimates of 14 bits and one step of Newton's method, which
-//! is accurate to about two units of the last place. Fields and Adam's moments are therefore not those of
-//! [`fused`](crate::fused) bit by bit.
+//! Fields and Adam's moments are those of [`fused::learn`](crate::fused::learn) to a few units of the last place.
 
 use super::{DEPTH, Path};
-use crate::fused::Constants;
+use crate::fused::{Constants, Learned};
 use crate::network::Layer;
 use crate::pages::filled;
 use crate::tiles::{Panels, SIDE, Sums, Tile};
-use crate::trainer::Memory;
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -127,21 +124,13 @@ impl Moments {
         constants: &Constants,
         block: usize,
         gradients: Gradients<'_>,
-        theta: &mut [f32],
-        memory: &mut Memory,
+        learned: &mut Learned<'_>,
     ) {
         let (rows, panels) = (self.rows(block), self.panels());
-        let at = rows.start * self.outputs..rows.end * self.outputs;
-        let part = |x: &[f32]| if x.is_empty() { 0..0 } else { at.clone() };
-        let (kept, anchor) = (part(&memory.kept), part(&memory.anchor));
         let tiles = block * panels..(block + 1) * panels;
         let state = State {
             outputs: self.outputs,
-            theta: &mut theta[at.clone()],
-            first: &mut memory.first[at.clone()],
-            second: &mut memory.second[at],
-            kept: &mut memory.kept[kept],
-            anchor: &memory.anchor[anchor],
+            learned: learned.part(rows.start * self.outputs..rows.end * self.outputs),
             mean: &mut self.mean[tiles.clone()],
             variance: &mut self.variance[tiles],
         };
@@ -152,12 +141,7 @@ impl Moments {
 /// The weights of a block of inputs, and the state of their learner.
 struct State<'a> {
     outputs: usize,
-    theta: &'a mut [f32],
-    first: &'a mut [f32],
-    second: &'a mut [f32],
-    /// Empty if there is no such term, as `anchor`.
-    kept: &'a mut [f32],
-    anchor: &'a [f32],
+    learned: Learned<'a>,
     mean: &'a mut [Tile],
     variance: &'a mut [Tile],
 }

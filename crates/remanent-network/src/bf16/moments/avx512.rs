@@ -1,7 +1,6 @@
 //! The passes over packed moments with AVX-512, two inputs at a time: the numbers of a pair.
 //!
-//! The operations on a weight wait for one another. Four registers of weights are therefore computed
-//! together, stage by stage.
+//! The arithmetic is that of [`fused::avx512`](crate::fused::avx512).
 
 use std::arch::x86_64::*;
 
@@ -11,7 +10,7 @@ use super::super::DEPTH;
 use super::super::avx512::{is_available, round};
 use super::{Gradients, State};
 use crate::fused::Constants;
-use crate::kernels::NEGLIGIBLE;
+use crate::fused::avx512::{Lanes, QUAD, Quad, Wide, moments, step};
 use crate::tiles::{SIDE, Sums, Tile};
 
 /// Makes left tiles, with pairs of outputs, of the right tiles of 32 inputs, with pairs of inputs: first those of
@@ -29,7 +28,7 @@ pub fn learn(constants: &Constants, gradients: Gradients<'_>, state: State<'_>) 
     assert!(is_available(), "a processor with AVX-512-BF16");
     // SAFETY: the processor has the instructions.
     unsafe {
-        match (state.kept.is_empty(), state.anchor.is_empty()) {
+        match (state.learned.kept.is_empty(), state.learned.anchor.is_empty()) {
             (true, true) => learn_block::<false, false>(constants, gradients, state),
             (true, false) => learn_block::<false, true>(constants, gradients, state),
             (false, true) => learn_block::<true, false>(constants, gradients, state),
@@ -112,41 +111,6 @@ fn exchange_pairs(right: &[Tile], left: &mut [Tile]) {
     }
 }
 
-/// The constants in registers.
-#[derive(Clone, Copy)]
-struct Wide {
-    beta: __m512,
-    /// β N^{-1/2}, and N^{-1} over N^{-1/2}.
-    slope: __m512,
-    ratio: __m512,
-    gamma_step: __m512,
-    gamma_anchor: __m512,
-    rate: __m512,
-    spread: __m512,
-    epsilon: __m512,
-    b1: __m512,
-    b2: __m512,
-    rest1: __m512,
-    rest2: __m512,
-    /// Second moments are at least this, so that roots have an inverse.
-    smallest: __m512,
-}
-
-/// Registers that are computed together.
-const QUAD: usize = 4;
-type Quad = [__m512; QUAD];
-
-/// 64 weights and the state of their learner.
-struct Lanes {
-    theta: Quad,
-    first: Quad,
-    second: Quad,
-    kept: Quad,
-    anchor: Quad,
-    mean: Quad,
-    variance: Quad,
-}
-
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
 fn learn_block<const KEPT: bool, const ANCHORED: bool>(
     constants: &Constants,
@@ -155,12 +119,12 @@ fn learn_block<const KEPT: bool, const ANCHORED: bool>(
 ) {
     let wide = Wide::of(constants, gradients.factors);
     let (outputs, panels) = (state.outputs, state.mean.len());
-    let count = state.theta.len() / outputs;
+    let count = state.learned.theta.len() / outputs;
     let length = count * outputs;
     assert!(count <= DEPTH && panels == outputs.div_ceil(SIDE), "a block of inputs");
-    assert!(state.first.len() == length && state.second.len() == length, "one for each weight");
-    assert!(!KEPT || state.kept.len() == length, "one for each weight");
-    assert!(!ANCHORED || state.anchor.len() == length, "one for each weight");
+    assert!(state.learned.first.len() == length && state.learned.second.len() == length, "one for each weight");
+    assert!(!KEPT || state.learned.kept.len() == length, "one for each weight");
+    assert!(!ANCHORED || state.learned.anchor.len() == length, "one for each weight");
     // Two loops: the operations of one would be too many for the processor to begin a quad before the last
     // has ended.
     for pair in 0..count.div_ceil(2) {
@@ -188,7 +152,7 @@ fn descend<const KEPT: bool, const ANCHORED: bool>(
     for panel in (0..panels).step_by(2) {
         let next = (panel + 1).min(panels - 1);
         let place = Place::of(outputs, pair, panel, both);
-        for array in [&*state.theta, &*state.first, &*state.second, &*state.kept] {
+        for array in [&*state.learned.theta, &*state.learned.first, &*state.learned.second, &*state.learned.kept] {
             fetch(array, place);
         }
         let rows = |tiles: &[Sums]| {
@@ -200,11 +164,11 @@ fn descend<const KEPT: bool, const ANCHORED: bool>(
         // SAFETY: the weights of the masks exist, and all arrays have one number for each.
         let mut lanes = unsafe {
             Lanes {
-                theta: quad(state.theta, place),
-                first: quad(state.first, place),
-                second: quad(state.second, place),
-                kept: if KEPT { quad(state.kept, place) } else { zero },
-                anchor: if ANCHORED { quad(state.anchor, place) } else { zero },
+                theta: quad(state.learned.theta, place),
+                first: quad(state.learned.first, place),
+                second: quad(state.learned.second, place),
+                kept: if KEPT { quad(state.learned.kept, place) } else { zero },
+                anchor: if ANCHORED { quad(state.learned.anchor, place) } else { zero },
                 mean: numbers(state.mean),
                 variance: numbers(state.variance),
             }
@@ -212,11 +176,11 @@ fn descend<const KEPT: bool, const ANCHORED: bool>(
         let steps = step::<KEPT, ANCHORED>(wide, rows(by_mean), rows(by_variance), &mut lanes);
         // SAFETY: as above.
         unsafe {
-            put_quad(state.theta, place, lanes.theta);
-            put_quad(state.first, place, lanes.first);
-            put_quad(state.second, place, lanes.second);
+            put_quad(state.learned.theta, place, lanes.theta);
+            put_quad(state.learned.first, place, lanes.first);
+            put_quad(state.learned.second, place, lanes.second);
             if KEPT {
-                put_quad(state.kept, place, steps);
+                put_quad(state.learned.kept, place, steps);
             }
         }
     }
@@ -233,15 +197,16 @@ fn renew<const KEPT: bool>(wide: &Wide, state: &mut State<'_>, pair: usize, both
     for panel in (0..panels).step_by(2) {
         let place = Place::of(outputs, pair, panel, both);
         // SAFETY: the weights of the masks exist, and all arrays have one number for each.
-        let (means, variances) = moments(wide.beta, unsafe { quad(state.theta, place) });
+        let theta = unsafe { quad(state.learned.theta, place) };
+        let (means, variances) = moments(wide.beta, theta);
         if KEPT {
             // SAFETY: as above.
-            let mut kept = unsafe { quad(state.kept, place) };
+            let mut kept = unsafe { quad(state.learned.kept, place) };
             for (kept, variance) in kept.iter_mut().zip(variances) {
                 *kept = _mm512_mul_ps(_mm512_mul_ps(minus_square, variance), *kept);
             }
             // SAFETY: as above.
-            unsafe { put_quad(state.kept, place, kept) }
+            unsafe { put_quad(state.learned.kept, place, kept) }
         }
         state.mean[panel].0[pair] = pairs_of(order, [means[0], means[1]]);
         state.variance[panel].0[pair] = pairs_of(order, [variances[0], variances[1]]);
@@ -261,29 +226,6 @@ struct Place {
     outputs: usize,
     /// Those that exist.
     masks: [__mmask16; QUAD],
-}
-
-impl Wide {
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn of(constants: &Constants, (root, share): (f32, f32)) -> Self {
-        let adam = &constants.adam;
-        Self {
-            beta: _mm512_set1_ps(constants.beta),
-            slope: _mm512_set1_ps(constants.beta * root),
-            ratio: _mm512_set1_ps(share / root),
-            gamma_step: _mm512_set1_ps(constants.gamma_step),
-            gamma_anchor: _mm512_set1_ps(constants.gamma_anchor * constants.beta),
-            rate: _mm512_set1_ps(adam.rate),
-            spread: _mm512_set1_ps(adam.spread),
-            epsilon: _mm512_set1_ps(adam.epsilon),
-            b1: _mm512_set1_ps(adam.b1),
-            b2: _mm512_set1_ps(adam.b2),
-            rest1: _mm512_set1_ps(1.0 - adam.b1),
-            rest2: _mm512_set1_ps(1.0 - adam.b2),
-            smallest: _mm512_set1_ps(NEGLIGIBLE * NEGLIGIBLE),
-        }
-    }
 }
 
 impl Place {
@@ -366,122 +308,3 @@ fn fetch(x: &[f32], place: Place) {
 /// How many numbers ahead memory is asked for: four kilobytes are beyond what the processor foresees.
 const AHEAD: usize = 512;
 
-/// The step of [`fused`](crate::fused), from the gradients by mean and variance to θ; gives what was subtracted.
-#[allow(clippy::needless_range_loop, reason = "several arrays are indexed")]
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq")]
-fn step<const KEPT: bool, const ANCHORED: bool>(
-    wide: &Wide,
-    by_mean: Quad,
-    by_variance: Quad,
-    lanes: &mut Lanes,
-) -> Quad {
-    for q in 0..QUAD {
-        let by_variance = _mm512_mul_ps(by_variance[q], lanes.mean[q]);
-        let by_mean = _mm512_fnmadd_ps(wide.ratio, by_variance, by_mean[q]);
-        let mut g = _mm512_mul_ps(_mm512_mul_ps(wide.slope, lanes.variance[q]), by_mean);
-        if KEPT {
-            g = _mm512_fmadd_ps(wide.gamma_step, lanes.kept[q], g);
-        }
-        if ANCHORED {
-            let away = _mm512_fmsub_ps(wide.beta, lanes.theta[q], lanes.anchor[q]);
-            let pull = _mm512_mul_ps(wide.gamma_anchor, lanes.variance[q]);
-            g = _mm512_fmadd_ps(pull, away, g);
-        }
-        let keep = is_large(g);
-        let part = _mm512_maskz_mul_ps(keep, wide.rest1, g);
-        let first = _mm512_fmadd_ps(wide.b1, lanes.first[q], part);
-        lanes.first[q] = _mm512_maskz_mov_ps(is_large(first), first);
-        let square = _mm512_mul_ps(wide.rest2, _mm512_maskz_mul_ps(keep, g, g));
-        let second = _mm512_fmadd_ps(wide.b2, lanes.second[q], square);
-        // The second operand is taken if one is not a number: NaN propagates.
-        lanes.second[q] = _mm512_max_ps(wide.smallest, second);
-    }
-    let roots = roots(lanes.second);
-    let mut divisors = roots;
-    for q in 0..QUAD {
-        divisors[q] = _mm512_fmadd_ps(roots[q], wide.spread, wide.epsilon);
-    }
-    let mut steps = inverses(divisors);
-    for q in 0..QUAD {
-        steps[q] = _mm512_mul_ps(_mm512_mul_ps(wide.rate, lanes.first[q]), steps[q]);
-        lanes.theta[q] = _mm512_sub_ps(lanes.theta[q], steps[q]);
-    }
-    steps
-}
-
-/// Where |x| is at least 2^-63 or x is not a number. Smaller gradients, first moments and variances are set to
-/// zero, as [`kernels`](crate::kernels) does below 1e-18: subnormal numbers are slow.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn is_large(x: __m512) -> __mmask16 {
-    // The exponents of smaller numbers have zeros in their two highest bits.
-    _mm512_test_epi32_mask(_mm512_castps_si512(x), _mm512_set1_epi32(0x6000_0000))
-}
-
-/// √x for x > 0.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn roots(x: Quad) -> Quad {
-    let mut out = x;
-    for (out, x) in out.iter_mut().zip(x) {
-        let estimate = _mm512_rsqrt14_ps(x);
-        let root = _mm512_mul_ps(x, estimate);
-        let off = _mm512_fnmadd_ps(root, estimate, _mm512_set1_ps(1.0));
-        *out = _mm512_fmadd_ps(_mm512_mul_ps(root, _mm512_set1_ps(0.5)), off, root);
-    }
-    out
-}
-
-/// 1/x.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn inverses<const N: usize>(x: [__m512; N]) -> [__m512; N] {
-    let mut out = x;
-    for (out, x) in out.iter_mut().zip(x) {
-        let estimate = _mm512_rcp14_ps(x);
-        let off = _mm512_fnmadd_ps(x, estimate, _mm512_set1_ps(1.0));
-        *out = _mm512_fmadd_ps(estimate, off, estimate);
-    }
-    out
-}
-
-/// tanh βθ and 1 − tanh² βθ, for β > 0.
-#[allow(clippy::needless_range_loop, reason = "several arrays are indexed")]
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq")]
-fn moments<const N: usize>(beta: __m512, theta: [__m512; N]) -> ([__m512; N], [__m512; N]) {
-    let [mut power, mut r, mut series, mut e, mut one_minus_e, mut divisors] = [theta; 6];
-    let set = |x: f32| _mm512_set1_ps(x);
-    let scale = _mm512_mul_ps(beta, set(2.0 * std::f32::consts::LOG2_E));
-    // e^{−2β|θ|} = 2^n (1 + q): 1 − e is then accurate near 0, where n = 0.
-    for i in 0..N {
-        let t = _mm512_mul_ps(_mm512_or_ps(theta[i], set(-0.0)), scale);
-        let t = _mm512_max_ps(set(-125.0), t);
-        let n = _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(t);
-        r[i] = _mm512_mul_ps(_mm512_sub_ps(t, n), set(std::f32::consts::LN_2));
-        power[i] = _mm512_scalef_ps(set(1.0), n);
-        series[i] = set(1.0 / 120.0);
-    }
-    for term in [1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0] {
-        for i in 0..N {
-            series[i] = _mm512_fmadd_ps(series[i], r[i], set(term));
-        }
-    }
-    for i in 0..N {
-        let q = _mm512_mul_ps(series[i], r[i]);
-        e[i] = _mm512_fmadd_ps(power[i], q, power[i]);
-        one_minus_e[i] = _mm512_fnmadd_ps(power[i], q, _mm512_sub_ps(set(1.0), power[i]));
-        divisors[i] = _mm512_add_ps(e[i], set(1.0));
-    }
-    let inverses = inverses(divisors);
-    let (mut mean, mut variance) = (theta, theta);
-    for i in 0..N {
-        let size = _mm512_mul_ps(one_minus_e[i], inverses[i]);
-        mean[i] = _mm512_or_ps(_mm512_and_ps(theta[i], set(-0.0)), size);
-        let four = _mm512_mul_ps(_mm512_mul_ps(set(4.0), e[i]), inverses[i]);
-        variance[i] = _mm512_mul_ps(four, inverses[i]);
-        variance[i] = _mm512_maskz_mov_ps(is_large(variance[i]), variance[i]);
-    }
-    (mean, variance)
-}

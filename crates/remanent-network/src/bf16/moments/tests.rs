@@ -10,6 +10,7 @@ use crate::fused::{self, Piece};
 use crate::kernels;
 use crate::network::{Network, Weights};
 use crate::tiles::{Rowwise, unpack};
+use crate::trainer::Memory;
 
 /// Layers with ragged edges in both directions.
 const SHAPES: [(usize, usize); 7] =
@@ -177,7 +178,8 @@ fn a_step_is_that_of_the_fused_pass() {
                             layer.variance[at] = found(&moments, Which::Variance, i, j);
                         }
                     }
-                    moments.learn(&constants, block, gradients, &mut theta, &mut memory);
+                    let mut learned = memory.learned(&mut theta);
+                    moments.learn(&constants, block, gradients, &mut learned);
                 }
                 let mut g = by_mean.clone();
                 kernels::scale(factors.0, &mut g);
@@ -185,13 +187,9 @@ fn a_step_is_that_of_the_fused_pass() {
                 kernels::field_gradient(BETA, &layer.mean, &layer.variance, &scaled, &mut g);
                 let piece = Piece {
                     g: &g,
-                    theta: &mut layer.theta,
                     mean: &mut layer.mean,
                     variance: &mut layer.variance,
-                    first: &mut other.first,
-                    second: &mut other.second,
-                    kept: &mut other.kept,
-                    anchor: &other.anchor,
+                    learned: other.learned(&mut layer.theta),
                 };
                 fused::learn(&constants, piece);
                 let close = |found: &[f32], expected: &[f32], size: f32| {

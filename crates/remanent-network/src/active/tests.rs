@@ -1,0 +1,72 @@
+//! The sums against their definition, in double precision.
+
+use remanent_math::philox::Stream;
+
+use super::*;
+
+fn normals(index: u32, count: usize) -> Vec<f32> {
+    let mut x = vec![0.0; count];
+    Stream::new(4, 1, 5, index).fill_normals(0, &mut x);
+    x
+}
+
+/// Numbers of which about one in `every` is not zero.
+fn sparse(index: u32, count: usize, every: usize) -> Vec<f32> {
+    let mut x = normals(index, count);
+    for (i, x) in x.iter_mut().enumerate() {
+        *x = if (i * 7 + i / 13) % every == 0 { *x } else { 0.0 };
+    }
+    x
+}
+
+#[test]
+fn sums_over_active_inputs_are_those_over_all() {
+    if !is_available() {
+        return;
+    }
+    let mut active = Active::default();
+    for (inputs, outputs) in [(1, 32), (15, 33), (63, 64), (64, 65), (65, 100), (200, 130)] {
+        for (batch, every) in [(2, 2), (17, 3), (64, 5), (65, 2), (130, 9)] {
+            let (mean, variance) = (normals(1, inputs * outputs), normals(2, inputs * outputs));
+            let h = sparse(3, inputs * batch, every);
+            let weights = Weights { outputs, mean: &mean, variance: &variance, factors: (0.7, 0.3) };
+            let [mut first, mut second] = [(); 2].map(|()| vec![f32::NAN; outputs * batch]);
+            let done = active.forward(weights, batch, &h, (&mut first, &mut second));
+            assert!(done, "{inputs} {outputs} {batch}");
+            for j in 0..outputs {
+                for b in 0..batch {
+                    let sum = |w: &[f32], power: i32| -> (f64, f64) {
+                        let terms = (0..inputs).map(|i| {
+                            f64::from(w[i * outputs + j]) * f64::from(h[i * batch + b]).powi(power)
+                        });
+                        terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()))
+                    };
+                    for (found, (w, power, scale)) in [
+                        (first[j * batch + b], (&mean, 1, 0.7_f32)),
+                        (second[j * batch + b], (&variance, 2, 0.3)),
+                    ] {
+                        let (sum, size) = sum(w, power);
+                        let error = f64::from(found) - f64::from(scale) * sum;
+                        // Each of the terms rounds once, and the factors twice.
+                        let bound = f64::from(f32::EPSILON) * size * (inputs + 2) as f64;
+                        assert!(error.abs() <= bound, "{found} {sum}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn dense_inputs_and_few_outputs_are_left_to_the_product() {
+    let mut active = Active::default();
+    let mut forward = |inputs: usize, outputs: usize, h: &[f32]| {
+        let w = vec![1.0; inputs * outputs];
+        let weights = Weights { outputs, mean: &w, variance: &w, factors: (1.0, 1.0) };
+        let [mut first, mut second] = [(); 2].map(|()| vec![0.0; outputs * 4]);
+        active.forward(weights, 4, h, (&mut first, &mut second))
+    };
+    assert!(!forward(64, 64, &[1.0; 64 * 4]));
+    assert!(!forward(64, 10, &[0.0; 64 * 4]));
+    assert_eq!(forward(64, 64, &[0.0; 64 * 4]), is_available());
+}
