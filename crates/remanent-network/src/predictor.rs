@@ -99,7 +99,7 @@ pub fn predict(
 
 /// Whether the predictor `sampled` sums integers for hidden layers of these widths. Narrow networks gain
 /// nothing by it and multiply real numbers.
-pub fn sums_integers(hidden: &[usize]) -> bool {
+fn sums_integers(hidden: &[usize]) -> bool {
     hidden.iter().any(|&width| width >= FEWEST_OUTPUTS)
 }
 

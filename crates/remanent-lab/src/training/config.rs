@@ -6,7 +6,7 @@ use remanent_network::fading::Fading;
 use remanent_network::learner::{Anchor, Fisher, Form, Learner, Optimizer, Parameters};
 use remanent_network::network::Weights;
 use remanent_network::parameters::{OutOfRange, ParameterError, within};
-use remanent_network::predictor::{Predictor, sums_integers};
+use remanent_network::predictor::Predictor;
 use remanent_network::product::Precision;
 use remanent_network::rivals::Rival;
 use serde_json::{Value, json};
@@ -22,9 +22,7 @@ use crate::values::ValueError;
 
 /// Raised whenever the same parameters give other numbers than before, so that records of
 /// an earlier program are not taken for those of this one.
-const REVISION: u32 = 1;
-/// That of trainings that measure sampled networks by sums of integers.
-const INTEGER_REVISION: u32 = 2;
+const REVISION: u32 = 4;
 /// That of trainings with products in bfloat16, whose moments stay packed between steps.
 const PACKED_REVISION: u32 = 3;
 
@@ -162,15 +160,9 @@ impl Training {
     }
 
     fn revision(&self) -> u32 {
-        let fields = self.parameters.weights() == Weights::Field;
-        let samples = [&self.predictors[..], self.predictors_after_task()]
-            .iter()
-            .any(|asked| asked.contains(&Predictor::Sampled));
-        let integers = fields && samples && sums_integers(&self.parameters.hidden);
-        match (self.parameters.precision, integers) {
-            (Precision::Bf16, _) => PACKED_REVISION,
-            (Precision::F32, true) => INTEGER_REVISION,
-            (Precision::F32, false) => REVISION,
+        match self.parameters.precision {
+            Precision::F32 => REVISION,
+            Precision::Bf16 => PACKED_REVISION,
         }
     }
 

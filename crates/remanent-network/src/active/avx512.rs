@@ -31,6 +31,7 @@ pub struct Factors<'a> {
 ///
 /// If there are fewer pairs or factors than bits.
 #[expect(unsafe_code, reason = "loads and stores without a check of the length for each")]
+#[allow(clippy::needless_range_loop, reason = "several arrays are indexed")]
 #[inline]
 #[target_feature(enable = "avx512f,bmi1")]
 pub fn add(sums: &mut Pair, begin: bool, mut bits: u64, factors: Factors<'_>, pairs: &[Pair]) {

@@ -29,7 +29,8 @@ fn sums_over_active_inputs_are_those_over_all() {
         for (batch, every) in [(2, 2), (17, 3), (64, 5), (65, 2), (130, 9)] {
             let (mean, variance) = (normals(1, inputs * outputs), normals(2, inputs * outputs));
             let h = sparse(3, inputs * batch, every);
-            let weights = Weights { outputs, mean: &mean, variance: &variance, factors: (0.7, 0.3) };
+            let weights =
+                Weights { outputs, mean: &mean, variance: &variance, factors: (0.7, 0.3) };
             let [mut first, mut second] = [(); 2].map(|()| vec![f32::NAN; outputs * batch]);
             let done = active.forward(weights, batch, &h, (&mut first, &mut second));
             assert!(done, "{inputs} {outputs} {batch}");

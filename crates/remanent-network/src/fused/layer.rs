@@ -68,7 +68,10 @@ impl Downstream {
         assert!(fits(layer.mean) && fits(layer.variance), "moments of each weight");
         let Learned { theta, first, second, kept, anchor } = &learned;
         assert!([&**theta, first, second].into_iter().all(fits), "a state of each weight");
-        assert!([&**kept, anchor].into_iter().all(|x| x.is_empty() || fits(x)), "all weights or none");
+        assert!(
+            [&**kept, anchor].into_iter().all(|x| x.is_empty() || fits(x)),
+            "all weights or none"
+        );
         #[cfg(target_arch = "x86_64")]
         avx512::learn(self, constants, layer, learned);
         #[cfg(not(target_arch = "x86_64"))]

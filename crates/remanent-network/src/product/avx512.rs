@@ -234,10 +234,8 @@ mod tests {
                     })
                     .collect();
                 let right = Matrix::new(&b, depth, columns);
-                let lefts = [
-                    Matrix::new(&a, rows, depth),
-                    Matrix::new(&across, depth, rows).transposed(),
-                ];
+                let lefts =
+                    [Matrix::new(&a, rows, depth), Matrix::new(&across, depth, rows).transposed()];
                 for left in lefts {
                     let mut out = vec![f32::NAN; rows * columns];
                     multiply(&mut out, 0.5, left, right);
@@ -255,7 +253,8 @@ mod tests {
         }
         let (rows, depth, columns) = (LONG + 5, 131, 33);
         let (w, b) = (numbers(depth * rows, 7), numbers(depth * columns, 3));
-        let (left, right) = (Matrix::new(&w, depth, rows).transposed(), Matrix::new(&b, depth, columns));
+        let (left, right) =
+            (Matrix::new(&w, depth, rows).transposed(), Matrix::new(&b, depth, columns));
         assert!(is_faster(&left, &right));
         let mut out = vec![f32::NAN; rows * columns];
         multiply(&mut out, 2.0, left, right);

@@ -122,7 +122,10 @@ fn learn_block<const KEPT: bool, const ANCHORED: bool>(
     let count = state.learned.theta.len() / outputs;
     let length = count * outputs;
     assert!(count <= DEPTH && panels == outputs.div_ceil(SIDE), "a block of inputs");
-    assert!(state.learned.first.len() == length && state.learned.second.len() == length, "one for each weight");
+    assert!(
+        state.learned.first.len() == length && state.learned.second.len() == length,
+        "one for each weight"
+    );
     assert!(!KEPT || state.learned.kept.len() == length, "one for each weight");
     assert!(!ANCHORED || state.learned.anchor.len() == length, "one for each weight");
     // Two loops: the operations of one would be too many for the processor to begin a quad before the last
@@ -152,7 +155,12 @@ fn descend<const KEPT: bool, const ANCHORED: bool>(
     for panel in (0..panels).step_by(2) {
         let next = (panel + 1).min(panels - 1);
         let place = Place::of(outputs, pair, panel, both);
-        for array in [&*state.learned.theta, &*state.learned.first, &*state.learned.second, &*state.learned.kept] {
+        for array in [
+            &*state.learned.theta,
+            &*state.learned.first,
+            &*state.learned.second,
+            &*state.learned.kept,
+        ] {
             fetch(array, place);
         }
         let rows = |tiles: &[Sums]| {
@@ -307,4 +315,3 @@ fn fetch(x: &[f32], place: Place) {
 
 /// How many numbers ahead memory is asked for: four kilobytes are beyond what the processor foresees.
 const AHEAD: usize = 512;
-

@@ -15,7 +15,12 @@ const LANES: usize = 16;
 const ROWS: usize = 16;
 /// See [`Downstream::learn`], which checks all lengths.
 #[expect(unsafe_code, reason = "a call that needs the instructions, after they were detected")]
-pub fn learn(downstream: &Downstream, constants: &Constants, layer: Layer<'_>, learned: Learned<'_>) {
+pub fn learn(
+    downstream: &Downstream,
+    constants: &Constants,
+    layer: Layer<'_>,
+    learned: Learned<'_>,
+) {
     assert!(is_available(), "a processor with AVX-512");
     let terms = (!learned.kept.is_empty(), !learned.anchor.is_empty());
     let mut pass = Tiles { downstream, layer, learned };

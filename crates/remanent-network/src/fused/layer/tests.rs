@@ -120,8 +120,12 @@ fn moments_of_learned_fields_have_the_bits_of_the_kernel() {
     let mut downstream = Downstream::default();
     downstream.set(batch, &normals(1, outputs * batch), &normals(2, outputs * batch));
     let upstream = normals(3, inputs * batch);
-    let layer =
-        Layer { upstream: &upstream, factors: (1.0, 1.0), mean: &mut mean, variance: &mut variance };
+    let layer = Layer {
+        upstream: &upstream,
+        factors: (1.0, 1.0),
+        mean: &mut mean,
+        variance: &mut variance,
+    };
     downstream.learn(&constants, layer, memory.learned(&mut theta));
     let [mut means, mut variances] = [(); 2].map(|()| vec![0.0; theta.len()]);
     kernels::moments(BETA, &theta, &mut means, &mut variances);
