@@ -53,9 +53,10 @@
 //! - **Same bits on every instruction set**: the element-wise kernels of training, the random numbers,
 //!   and the sums of packed networks ([`binary`]). They use a fixed order of additions and no fused
 //!   multiply-add; the tests compare the paths.
-//! - **Equal to rounding**: matrix products ([`product`]). The `gemm` library uses fused multiply-add
-//!   where available, and the order of additions depends on the instruction set. Trained networks
-//!   therefore differ between instruction sets, and [`product::instructions`] names the one in use.
+//! - **Equal to rounding**: matrix products ([`product`]) and sums over active inputs. They use fused multiply-add
+//!   where available, and the order of additions depends on the instruction set. With AVX-512 the step of Adam in batches
+//!   of two or more images uses estimates of roots and quotients, accurate to two units of the last place. Trained
+//!   networks therefore differ between instruction sets, and [`product::instructions`] names the one in use.
 //!   With [`product::Precision::Bf16`] inputs are rounded to the same bits everywhere, and sums depend on
 //!   the processor.
 //! - **Depends on the platform's math library**: `exp` and `ln` in softmax, loss and output scale,

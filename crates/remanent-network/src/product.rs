@@ -1,4 +1,5 @@
-//! The matrix product: checked, then computed by the single-precision part of the `gemm` crate.
+//! The matrix product: checked, then computed by the single-precision part of the `gemm` crate, or with AVX-512
+//! by our own loops where they are faster.
 //!
 //! The activations of a batch are stored neuron by neuron: N × B numbers, the B samples of a neuron
 //! side by side. With weights stored as N_l × N_{l+1}, all six products of a layer run at the
