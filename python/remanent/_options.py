@@ -19,6 +19,7 @@ class Option(NamedTuple):
     words: list[str]
     help: str
     default: str | None
+    range: str | None
     view: bool
 
     @property
@@ -50,8 +51,9 @@ def documented(
     lines = [about, "", "Parameters", "----------"]
     for option in own:
         default = f" [default: {option.default}]" if option.default and option.kind != "switch" else ""
+        span = f" [range: {option.range}]" if option.range else ""
         words = f" One of {', '.join(option.words)}." if option.words else ""
-        lines += _entry(option.name, f"{option.help}{default}.{words}")
+        lines += _entry(option.name, f"{option.help}{default}{span}.{words}")
     for key, _, text in more:
         lines += _entry(key, text)
     function.__doc__ = "\n".join(lines) + "\n"

@@ -1,9 +1,8 @@
 //! The bound study: expected log-likelihood against its upper bound, along training.
 
 use remanent_math::statistics::Summary;
-use remanent_perceptron::bound::{BoundRow, MOST_SITES, along_training};
+use remanent_perceptron::bound::{BoundRow, along_training};
 use remanent_perceptron::gradient::{GradientLearner, Trainer};
-use remanent_perceptron::parameters::within;
 use remanent_perceptron::randomness;
 use remanent_perceptron::world::World;
 use remanent_plot::{Axis, Band, Cell as TableCell, Color, Curve, Figure, Panel, Table};
@@ -41,14 +40,6 @@ impl BoundStudy {
             table.entry(key).or_insert(value);
         }
         let simulation = Simulation::from_table(&table)?;
-        let n = simulation.setting.n;
-        within(
-            "n",
-            n as f64,
-            n <= MOST_SITES,
-            "at most 20, since all 2^n weights are summed over",
-        )?;
-        within("kappa", kappa, kappa > 0.0 && kappa <= 1e6, "above 0, at most 1e6")?;
         let learner = simulation.gradient_learner_of_one_task()?;
         Ok(Self { simulation, learner, kappa })
     }

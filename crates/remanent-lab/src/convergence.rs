@@ -3,7 +3,6 @@
 use remanent_math::statistics::Summary;
 use remanent_perceptron::convergence::{Convergence, Criterion, Watch, WatchProgress};
 use remanent_perceptron::gradient::{GradientLearner, Trainer};
-use remanent_perceptron::parameters::within;
 use remanent_perceptron::randomness;
 use remanent_perceptron::world::World;
 use remanent_plot::{Axis, Cell as TableCell, Color, Figure, Panel, Points, Table};
@@ -42,8 +41,6 @@ impl ConvergenceStudy {
         // Nothing is recorded along the way but ε.
         table.insert("record_every".into(), toml::Value::Integer(i64::MAX));
         let simulation = Simulation::from_table(&table)?;
-        within("window", criterion.window as f64, criterion.window >= 1, "at least 1")?;
-        within("drop", criterion.drop, criterion.drop > 0.0, "above 0")?;
         let learner = simulation.gradient_learner_of_one_task()?;
         Ok(Self { simulation, learner, criterion })
     }

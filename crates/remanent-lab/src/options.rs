@@ -1,20 +1,21 @@
 //! Options of an experiment, declared once.
 //!
-//! An experiment declares its options with [`options!`](crate::options!): a key, a type, a default and a
-//! sentence. From the declaration come the flags of the command line with their help and completions,
-//! the keys of a configuration file, `--set` and `--scan`, and the checks of all of them:
+//! An experiment declares its options with [`options!`](crate::options!): a key, a type, a default, a
+//! sentence, and for numbers the range. From the declaration come the flags of the command line with their
+//! help and completions, the keys of a configuration file, `--set` and `--scan`, and the checks of all of
+//! them:
 //!
 //! ```
-//! use remanent_lab::options::{Kind, Options};
+//! use remanent_lab::options::{Options, Range};
 //!
 //! remanent_lab::options! {
 //!     /// A walk.
 //!     pub struct Walk {
 //!         "Walk" {
 //!             /// Number of steps
-//!             steps: usize = 100,
+//!             steps: usize = 100, in Range::at_least(1.0),
 //!             /// Probability of a step to the right
-//!             bias: f64 = 0.5,
+//!             bias: f64 = 0.5, in Range::between(0.0, 1.0),
 //!             /// File of obstacles
 //!             obstacles: Option<String> = None,
 //!         }
@@ -26,16 +27,34 @@
 //! assert_eq!((walk.steps, walk.bias, walk.obstacles), (100, 0.7, None));
 //! let message = Walk::read(&"steps = -1".parse()?).unwrap_err().to_string();
 //! assert_eq!(message, "steps = -1 cannot be used: it must be a whole number, 0 or above");
+//! let message = Walk::read(&"bias = 2".parse()?).unwrap_err().to_string();
+//! assert_eq!(message, "bias = 2 is out of range: it must be between 0 and 1");
 //!
 //! let info = &Walk::list()[1];
-//! assert_eq!((info.key, info.default.as_deref()), ("bias", Some("0.5")));
+//! let help = "Probability of a step to the right [default: 0.5] [range: 0 to 1]";
+//! assert_eq!((info.key, info.described().as_str()), ("bias", help));
 //! assert_eq!(info.kind.parse("7e-1")?, toml::Value::Float(0.7));
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! A number without a range does not compile; `in Range::ANY` says that it may have any value:
+//!
+//! ```compile_fail
+//! remanent_lab::options! {
+//!     /// A walk.
+//!     pub struct Walk {
+//!         "Walk" {
+//!             /// Number of steps
+//!             steps: usize = 100,
+//!         }
+//!     }
+//! }
+//! ```
 
 use std::fmt::Write;
 
+pub use remanent_math::range::Range;
 use toml::{Table, Value};
 
 use crate::config::nearest;
@@ -65,6 +84,27 @@ pub struct OptionInfo {
     pub default: Option<String>,
     /// What values it takes.
     pub kind: Kind,
+    /// The range of its numbers; none if it has no numbers.
+    pub range: Option<Range>,
+}
+
+impl OptionInfo {
+    /// What it sets, its default and its range.
+    pub fn described(&self) -> String {
+        let mut text = self.help.to_owned();
+        if let (Some(default), false) = (&self.default, self.kind == Kind::Switch) {
+            let _ = write!(text, " [default: {default}]");
+        }
+        if let Some(range) = self.shown_range() {
+            let _ = write!(text, " [range: {range}]");
+        }
+        text
+    }
+
+    /// The range as a user reads it; none if any number is allowed.
+    pub fn shown_range(&self) -> Option<String> {
+        self.range.filter(|range| *range != Range::ANY).map(|range| range.short())
+    }
 }
 
 /// What values an option takes.
@@ -102,6 +142,11 @@ pub struct Word {
 }
 
 impl Kind {
+    /// Whether a value has numbers, which have a range.
+    const fn has_numbers(self) -> bool {
+        !matches!(self, Self::Word(_) | Self::Words(_) | Self::Switch | Self::Text)
+    }
+
     /// Reads a value as it is written on the command line: `1e3`, `1,2,3`, `0.1:3:0.1`, `sgd`.
     pub fn parse(self, text: &str) -> Result<Value, String> {
         let text = text.trim();
@@ -198,8 +243,8 @@ pub fn whole(text: &str, most: u64) -> Result<u64, String> {
     if number <= most { Ok(number) } else { Err(format!("it must be at most {most}")) }
 }
 
-/// The largest whole number of an option.
-const MOST: u64 = u32::MAX as u64;
+/// The largest whole number of an option: ranges are given in `f64`.
+const MOST: u64 = 1 << 53;
 
 fn one_of(words: &'static [Word], text: &str) -> Result<&'static Word, String> {
     let same = |word: &&Word| word.name == text || word.name == text.replace('-', "_");
@@ -223,6 +268,11 @@ pub trait OptionValue: Sized {
 
     /// The value as a user would write it; none if there is none.
     fn shown(&self) -> Option<String>;
+
+    /// The numbers that must be in the range of the option.
+    fn numbers(&self) -> Vec<f64> {
+        Vec::new()
+    }
 }
 
 /// An enumeration whose values are words.
@@ -287,10 +337,14 @@ impl<T: OptionValue> OptionValue for Option<T> {
     fn shown(&self) -> Option<String> {
         self.as_ref()?.shown()
     }
+
+    fn numbers(&self) -> Vec<f64> {
+        self.as_ref().map_or(Vec::new(), T::numbers)
+    }
 }
 
 macro_rules! plain_values {
-    ($($type:ty, $kind:expr, $expected:literal, $convert:expr, $shown:expr;)+) => {
+    ($($type:ty, $kind:expr, $expected:literal, $convert:expr, $shown:expr, $numbers:expr;)+) => {
         $(impl OptionValue for $type {
             const KIND: Kind = $kind;
 
@@ -303,21 +357,29 @@ macro_rules! plain_values {
                 let shown: fn(&$type) -> String = $shown;
                 Some(shown(self))
             }
+
+            fn numbers(&self) -> Vec<f64> {
+                let numbers: fn(&$type) -> Vec<f64> = $numbers;
+                numbers(self)
+            }
         })+
     };
 }
 
 plain_values! {
-    f64, Kind::Number, "a number", values::as_number, f64::to_string;
-    usize, Kind::Count, "a whole number, 0 or above", values::as_count, usize::to_string;
-    bool, Kind::Switch, "true or false", Value::as_bool, bool::to_string;
-    String, Kind::Text, "a text", |value| value.as_str().map(str::to_owned), String::clone;
+    f64, Kind::Number, "a number", values::as_number, f64::to_string, |x| vec![*x];
+    usize, Kind::Count, "a whole number, 0 or above", values::as_count, usize::to_string,
+        |x| vec![*x as f64];
+    bool, Kind::Switch, "true or false", Value::as_bool, bool::to_string, |_| Vec::new();
+    String, Kind::Text, "a text", |value| value.as_str().map(str::to_owned), String::clone,
+        |_| Vec::new();
     Vec<usize>, Kind::Counts, "a whole number, 0 or above, or a list of such",
         |value| match value {
             Value::Array(list) if list.is_empty() => Some(Vec::new()),
             value => values::each(value, values::as_count),
         },
-        |list| list.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        |list| list.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
+        |list| list.iter().map(|x| *x as f64).collect();
 }
 
 impl OptionValue for Vec<f64> {
@@ -329,6 +391,10 @@ impl OptionValue for Vec<f64> {
 
     fn shown(&self) -> Option<String> {
         Some(self.iter().map(f64::to_string).collect::<Vec<_>>().join(","))
+    }
+
+    fn numbers(&self) -> Vec<f64> {
+        self.clone()
     }
 }
 
@@ -349,14 +415,52 @@ impl OptionValue for Interval {
     fn shown(&self) -> Option<String> {
         Some(format!("{}:{}", self.low, self.high))
     }
+
+    fn numbers(&self) -> Vec<f64> {
+        vec![self.low, self.high]
+    }
 }
 
 /// The value under a key, or the default. For [`options!`](crate::options!).
-pub fn read_or<T: OptionValue>(table: &Table, key: &str, default: T) -> Result<T, ValueError> {
-    match table.get(key) {
-        None => Ok(default),
-        Some(value) => T::read(value).map_err(|expected| ValueError::new(key, value, expected)),
+pub fn read_or<T: OptionValue>(
+    table: &Table,
+    key: &str,
+    default: T,
+    range: Option<Range>,
+) -> Result<T, ValueError> {
+    let Some(value) = table.get(key) else { return Ok(default) };
+    let read = T::read(value).map_err(|expected| ValueError::new(key, value, expected))?;
+    if let Some(range) = range {
+        range.check_all(key, read.numbers())?;
     }
+    Ok(read)
+}
+
+/// The range of an option, which numbers must have. For [`options!`](crate::options!).
+///
+/// # Panics
+///
+/// When the program is compiled, if a number has no range or something else has one.
+pub const fn declared(kind: Kind, range: &[Range]) -> Option<Range> {
+    match (kind.has_numbers(), range) {
+        (true, [range]) => Some(*range),
+        (false, []) => None,
+        (true, _) => panic!("an option with numbers needs `in RANGE`, or `in Range::ANY`"),
+        (false, _) => panic!("an option without numbers has no range"),
+    }
+}
+
+/// The range in the declaration of an option. For [`options!`](crate::options!).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! range_of {
+    ($type:ty $(, $range:expr)?) => {{
+        const RANGE: Option<$crate::options::Range> = $crate::options::declared(
+            <$type as $crate::options::OptionValue>::KIND,
+            &[$($range)?],
+        );
+        RANGE
+    }};
 }
 
 /// Declares the options of an experiment: see [the module](mod@crate::options).
@@ -368,7 +472,7 @@ macro_rules! options {
     ($(#[$meta:meta])* $vis:vis struct $name:ident {
         $(..$part:ident: $part_type:ty,)*
         $($heading:literal {
-            $($(#[doc = $doc:literal])+ $key:ident: $type:ty = $default:expr,)+
+            $($(#[doc = $doc:literal])+ $key:ident: $type:ty = $default:expr, $(in $range:expr,)?)+
         })*
     }) => {
         $(#[$meta])*
@@ -388,6 +492,7 @@ macro_rules! options {
                         help: concat!($($doc,)+).trim_ascii(),
                         default: $crate::options::OptionValue::shown(&default),
                         kind: <$type as $crate::options::OptionValue>::KIND,
+                        range: $crate::range_of!($type $(, $range)?),
                     }
                 },)+)*];
                 let parts: Vec<Vec<$crate::options::OptionInfo>> =
@@ -399,7 +504,12 @@ macro_rules! options {
                 let _ = table;
                 Ok(Self {
                     $($part: <$part_type as $crate::options::Options>::read(table)?,)*
-                    $($($key: $crate::options::read_or(table, stringify!($key), $default)?,)+)*
+                    $($($key: $crate::options::read_or(
+                        table,
+                        stringify!($key),
+                        $default,
+                        $crate::range_of!($type $(, $range)?),
+                    )?,)+)*
                 })
             }
         }
@@ -439,15 +549,15 @@ mod tests {
         struct Brush {
             "Brush" {
                 /// Width
-                width: f64 = 2.0,
+                width: f64 = 2.0, in Range::above(0.0),
                 /// Hairs
-                hairs: usize = 100,
+                hairs: usize = 100, in Range::between(1.0, 1e4),
                 /// Colours that are mixed
                 colours: Vec<Colour> = vec![Colour::Red],
                 /// Colour of the handle
                 handle: Option<Colour> = None,
                 /// Widths along the way
-                widths: Vec<f64> = vec![1.0, 2.0],
+                widths: Vec<f64> = vec![1.0, 2.0], in Range::at_least(0.5),
                 /// Dry
                 dry: bool = false,
             }
@@ -490,6 +600,10 @@ mod tests {
             ("dry = 1", "true or false"),
             ("motif = 5", "a text"),
             ("widths = '1:3'", "from:to:step"),
+            ("width = 0", "width = 0 is out of range: it must be above 0"),
+            ("hairs = 0", "hairs = 0 is out of range: it must be between 1 and 10000"),
+            ("widths = [1, 0.4]", "widths = 0.4 is out of range: it must be at least 0.5"),
+            ("widths = '0:3:1'", "widths = 0 is out of range"),
         ] {
             let message = read(text).unwrap_err();
             assert!(message.contains(told), "{text}: {message}");
@@ -505,7 +619,7 @@ mod tests {
         assert_eq!(default("widths").unwrap(), "1,2");
         assert_eq!(default("colours").unwrap(), "red");
         assert_eq!(default("handle"), None);
-        assert_eq!(list[1].help, "Width");
+        assert_eq!(list[1].described(), "Width [default: 2] [range: above 0]");
         assert!(matches!(list[4].kind, Kind::Word(words) if words[1].name == "dark_blue"));
     }
 
@@ -529,7 +643,7 @@ mod tests {
             (Kind::Number, "nan", "finite"),
             (Kind::Number, "0,1", "not a number"),
             (Kind::Count, "-1", "0 or above"),
-            (Kind::Count, "1e10", "at most 4294967295"),
+            (Kind::Count, "1e16", "at most 9007199254740992"),
             (Kind::Count, "x", "a whole number"),
             (Kind::Counts, "1.5", "whole numbers"),
             (Kind::Word(words), "rad", "did you mean 'red'?"),

@@ -507,19 +507,19 @@ fn by_entries(table: &Table) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Options;
+    use crate::options::{Options, Range};
 
     crate::options! {
         struct Toy {
             "Toy" {
                 /// Size
-                n: usize = 10,
+                n: usize = 10, in Range::ANY,
                 /// Patterns
-                alpha: Vec<f64> = vec![1.0],
+                alpha: Vec<f64> = vec![1.0], in Range::ANY,
                 /// Factor
-                gamma: f64 = 1.0,
+                gamma: f64 = 1.0, in Range::ANY,
                 /// Overlap
-                r0: f64 = 0.0,
+                r0: f64 = 0.0, in Range::ANY,
                 /// Learner
                 learner: String = "sgd".into(),
             }

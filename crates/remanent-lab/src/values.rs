@@ -1,24 +1,34 @@
 //! Reading typed values out of a configuration's table, with errors that name the key.
 
-use remanent_math::range;
+use remanent_math::range::{self, OutOfRange};
 use thiserror::Error;
 use toml::Value;
 
 use crate::lists::Values;
 
-/// A value of the wrong kind.
+/// A value that cannot be used.
 #[derive(Debug, Error, PartialEq)]
-#[error("{key} = {value} cannot be used: it must be {expected}")]
-pub struct ValueError {
-    key: String,
-    value: String,
-    expected: String,
+#[non_exhaustive]
+pub enum ValueError {
+    /// It is of the wrong kind.
+    #[error("{key} = {value} cannot be used: it must be {expected}")]
+    Kind {
+        /// The key.
+        key: String,
+        /// What was given.
+        value: String,
+        /// What is allowed.
+        expected: String,
+    },
+    /// It is a number out of range.
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
 }
 
 impl ValueError {
     /// A value that is not what it must be.
     pub fn new(key: &str, value: &Value, expected: impl Into<String>) -> Self {
-        Self { key: key.into(), value: shown(value), expected: expected.into() }
+        Self::Kind { key: key.into(), value: shown(value), expected: expected.into() }
     }
 }
 

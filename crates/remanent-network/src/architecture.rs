@@ -6,7 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::parameters::{ParameterError, within};
+use crate::parameters::ParameterError;
+use crate::ranges;
 
 /// Added to a variance before the division by its square root.
 pub const NORMALISATION_EPSILON: f32 = 1e-5;
@@ -79,8 +80,8 @@ impl Architecture {
         self.widths.get(1..self.widths.len().max(2) - 1).unwrap_or_default()
     }
 
-    /// The largest width: a layer of 2^16 × 2^16 weights needs 16 GiB for each number per weight.
-    pub const WIDEST: usize = 1 << 16;
+    /// The largest width.
+    pub const WIDEST: usize = ranges::WIDEST;
 
     /// Fails unless there are at least two widths, all in range.
     pub fn check(&self) -> Result<(), ParameterError> {
@@ -89,8 +90,7 @@ impl Architecture {
             return Err(ParameterError::invalid(text));
         }
         for &width in &self.widths {
-            let ok = (1..=Self::WIDEST).contains(&width);
-            within("width", width as f64, ok, "from 1 to 65536")?;
+            ranges::WIDTH.check("width", width as f64)?;
         }
         Ok(())
     }

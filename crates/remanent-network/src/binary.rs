@@ -9,6 +9,7 @@ mod bits;
 mod bytes;
 mod convert;
 mod draw;
+mod drawn;
 pub(crate) mod ensemble;
 pub mod file;
 pub mod format;

@@ -13,7 +13,8 @@ use remanent_math::elementary::artanh_of_scaled_tanh;
 use serde::{Deserialize, Serialize};
 
 use crate::kernels;
-use crate::parameters::{ParameterError, within};
+use crate::parameters::ParameterError;
+use crate::ranges;
 
 /// λ and ρ.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,9 +44,8 @@ impl Default for Fading {
 impl Fading {
     /// Fails unless both are in range.
     pub fn check(&self) -> Result<(), ParameterError> {
-        let Self { lambda, rho } = *self;
-        within("lambda", lambda, (-1.0..=1.0).contains(&lambda), "from -1 to 1")?;
-        within("rho", rho, (0.0..=1.0).contains(&rho), "from 0 to 1")?;
+        ranges::LAMBDA.check("lambda", self.lambda)?;
+        ranges::RHO.check("rho", self.rho)?;
         Ok(())
     }
 

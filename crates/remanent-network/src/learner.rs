@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use crate::architecture::{Activation, Architecture, Normalisation};
 use crate::fading::Fading;
 use crate::network::{Network, Weights};
-use crate::parameters::{ParameterError, list_of, within};
+use crate::parameters::{ParameterError, list_of};
 use crate::pass::{OwnedNoise, normal_noise, uniform_noise};
 use crate::product::Precision;
+use crate::ranges::{self, Range};
 use crate::rivals::{self, Rival};
 use crate::schedule::{BetaSchedule, RateSchedule};
 
@@ -353,33 +354,27 @@ impl Parameters {
     pub(crate) fn check_step(&self) -> Result<(), ParameterError> {
         // The stream determines pixels and classes.
         self.architecture(1, 1).check()?;
-        let positive = |name, value: f64| within(name, value, value > 0.0, "above 0");
-        let factor = |name, value: f64| within(name, value, value >= 0.0, "0 or above");
-        positive("lr", self.lr)?;
-        positive("spread", self.spread)?;
-        positive("output_scale", self.output_scale)?;
-        factor("gamma_step", self.gamma_step)?;
-        factor("gamma_task", self.gamma_task)?;
+        ranges::LR.check("lr", self.lr)?;
+        ranges::SPREAD.check("spread", self.spread)?;
+        ranges::OUTPUT_SCALE.check("output_scale", self.output_scale)?;
+        ranges::GAMMA.check("gamma_step", self.gamma_step)?;
+        ranges::GAMMA.check("gamma_task", self.gamma_task)?;
         self.fading.check()?;
         self.rival.check()?;
         if let Some([mean, deviation]) = self.standardise {
-            within("mean of standardise", mean, mean.is_finite(), "finite")?;
-            positive("deviation of standardise", deviation)?;
+            Range::ANY.check("mean of standardise", mean)?;
+            ranges::PIXEL_DEVIATION.check("deviation of standardise", deviation)?;
         }
         if let Some(window) = self.window {
-            let ok = (1..=1_000_000_000_000).contains(&window);
-            within("window", window as f64, ok, "from 1 to 10^12 examples")?;
+            ranges::WINDOW.check("window", window as f64)?;
         }
-        let batch = self.batch as f64;
-        within("batch", batch, (1.0..=65536.0).contains(&batch), "from 1 to 65536")?;
+        ranges::BATCH.check("batch", self.batch as f64)?;
         let [b1, b2, epsilon] = self.adam;
-        within("b1 of adam", b1, (0.0..1.0).contains(&b1), "from 0 to below 1")?;
-        within("b2 of adam", b2, (0.0..1.0).contains(&b2), "from 0 to below 1")?;
-        positive("epsilon of adam", epsilon)?;
+        ranges::ADAM_DECAY.check("b1 of adam", b1)?;
+        ranges::ADAM_DECAY.check("b2 of adam", b2)?;
+        ranges::ADAM_EPSILON.check("epsilon of adam", epsilon)?;
         if self.learner == Learner::Metaplasticity {
-            for &m in &self.meta {
-                factor("meta", m)?;
-            }
+            ranges::META.check_all("meta", self.meta.iter().copied())?;
         }
         Ok(())
     }

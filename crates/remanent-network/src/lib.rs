@@ -91,6 +91,7 @@ pub mod parameters;
 pub mod pass;
 pub mod predictor;
 pub mod product;
+pub mod ranges;
 pub mod rivals;
 pub mod schedule;
 pub mod tensors;

@@ -20,7 +20,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::architecture::{Activation, Normalisation};
 use crate::learner::{Learner, Optimizer, Parameters};
-use crate::parameters::{ParameterError, within};
+use crate::parameters::ParameterError;
+use crate::ranges;
 use crate::schedule::BetaSchedule;
 
 /// Parameters of these learners. Each learner has some of them.
@@ -63,30 +64,22 @@ pub struct Rival {
 
 impl Rival {
     pub(crate) fn check(&self) -> Result<(), ParameterError> {
-        let positive = [
-            ("temperature", self.temperature),
-            ("likelihood", self.likelihood),
-            ("max_rate", self.max_rate),
-            ("damping", self.damping),
-            ("prior_sigma", self.prior_sigma),
-            ("sigma", self.sigma),
+        let of_rivals = [
+            ("samples", ranges::SAMPLES, self.samples.map(|samples| samples as f64)),
+            ("temperature", ranges::TEMPERATURE, self.temperature),
+            ("likelihood", ranges::LIKELIHOOD, self.likelihood),
+            ("kl", ranges::KL, self.kl),
+            ("max_rate", ranges::MAX_RATE, self.max_rate),
+            ("prior_strength", ranges::PRIOR_STRENGTH, self.prior_strength),
+            ("damping", ranges::DAMPING, self.damping),
+            ("sigma", ranges::SIGMA, self.sigma),
+            ("lr_sigma", ranges::LR_SIGMA, self.lr_sigma),
+            ("prior_sigma", ranges::PRIOR_SIGMA, self.prior_sigma),
+            ("clip", ranges::CLIP, self.clip),
         ];
-        for (name, value) in positive {
-            let value = value.unwrap_or(1.0);
-            within(name, value, value > 0.0, "above 0")?;
+        for (name, range, value) in of_rivals {
+            range.check_all(name, value)?;
         }
-        let factors = [
-            ("kl", self.kl),
-            ("prior_strength", self.prior_strength),
-            ("lr_sigma", self.lr_sigma),
-            ("clip", self.clip),
-        ];
-        for (name, value) in factors {
-            let value = value.unwrap_or(0.0);
-            within(name, value, value >= 0.0, "0 or above")?;
-        }
-        let samples = self.samples.unwrap_or(1);
-        within("samples", samples as f64, (1..=1000).contains(&samples), "from 1 to 1000")?;
         Ok(())
     }
 

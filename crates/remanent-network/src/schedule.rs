@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::parameters::{ParameterError, within};
+use crate::parameters::ParameterError;
+use crate::ranges;
 
 /// How β depends on task and epoch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,7 +55,7 @@ impl BetaSchedule {
         }
         for epoch in 0..epochs {
             let beta = self.at(epoch * tasks / epochs, epoch, epochs);
-            within("beta", beta, beta > 0.0 && beta <= 1e4, "above 0 and at most 10000")?;
+            ranges::BETA.check("beta", beta)?;
         }
         Ok(())
     }

@@ -12,8 +12,9 @@ use crate::ensemble::{Ensemble, KlTerm};
 use crate::fading::Fading;
 use crate::gradient::Row;
 use crate::observables::{Overlaps, error_on};
-use crate::parameters::{ParameterError, list_of, nth, within};
+use crate::parameters::{ParameterError, list_of, nth};
 use crate::randomness::{Purpose, Trial};
+use crate::ranges;
 use crate::sampler::{Chain, Trajectory};
 use crate::world::World;
 
@@ -54,24 +55,17 @@ impl BoltzmannLearner {
     /// Checks every parameter against its range.
     pub fn check(&self, tasks: usize) -> Result<(), ParameterError> {
         list_of("beta", self.beta.len(), tasks, tasks)?;
-        for &beta in &self.beta {
-            within("beta", beta, beta > 0.0 && beta <= 1e4, "above 0, at most 10000")?;
-        }
+        ranges::BETA.check_all("beta", self.beta.iter().copied())?;
         list_of("gamma", self.gamma.len(), tasks.saturating_sub(1), tasks)?;
-        for &gamma in &self.gamma {
-            within("gamma", gamma, (0.0..=1e6).contains(&gamma), "between 0 and 1e6")?;
-        }
+        ranges::GAMMA.check_all("gamma", self.gamma.iter().copied())?;
         self.fading.check(tasks)?;
-        let chains = self.chains;
-        within("chains", chains as f64, (2..=64).contains(&chains), "between 2 and 64")?;
-        let sweeps = self.sweeps;
-        within("sweeps", sweeps as f64, (8..=10_000_000).contains(&sweeps), "between 8 and 1e7")?;
-        let warmup = self.warmup;
-        within("warmup", warmup as f64, (1..=10_000_000).contains(&warmup), "between 1 and 1e7")?;
+        ranges::CHAINS.check("chains", self.chains as f64)?;
+        ranges::SWEEPS.check("sweeps", self.sweeps as f64)?;
+        ranges::WARMUP.check("warmup", self.warmup as f64)?;
         if let Start::Teacher(m) = self.start {
-            within("start", m, m.abs() < 1.0, "above -1 and below 1")?;
+            ranges::START.check("start", m)?;
         }
-        within("record-every", self.record_every as f64, self.record_every >= 1, "at least 1")?;
+        ranges::RECORD_EVERY.check("record_every", self.record_every as f64)?;
         Ok(())
     }
 

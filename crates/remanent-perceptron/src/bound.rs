@@ -11,10 +11,8 @@ use crate::gradient::Trainer;
 use crate::loss::Workspace;
 use crate::parameters::{ParameterError, within};
 use crate::patterns::Patterns;
+use crate::ranges;
 use crate::student::Student;
-
-/// Largest number of weights that is enumerated.
-pub const MOST_SITES: usize = 20;
 
 /// The log-likelihood of the data and its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,15 +29,15 @@ pub struct Likelihoods {
 ///
 /// # Errors
 ///
-/// If the network has more than [`MOST_SITES`] weights, or the patterns have another number of
-/// sites.
+/// If the number of weights is not in the range [`ranges::ENUMERATED_N`], or the patterns have
+/// another number of sites.
 pub fn likelihoods(
     student: &Student,
     patterns: &Patterns,
     kappa: f64,
 ) -> Result<Likelihoods, ParameterError> {
     let n = student.sites();
-    within("n", n as f64, n <= MOST_SITES, "at most 20 to enumerate all weights")?;
+    ranges::ENUMERATED_N.check("n", n as f64)?;
     let sites = patterns.sites();
     within("sites of the patterns", sites as f64, sites == n, "the number of weights")?;
     let signs: Vec<Vec<f64>> = (0..patterns.len())

@@ -2,15 +2,16 @@
 
 use remanent_math::elementary::artanh_of_scaled_tanh;
 
-use crate::parameters::{ParameterError, list_of, nth, within};
+use crate::parameters::{ParameterError, list_of, nth};
+use crate::ranges;
 
 /// The anchor of a weight with field θ is a = ρ artanh(λ tanh θ). Lists hold one value, or one for
 /// each switch of tasks; λ = ρ = 1 is no fading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fading {
-    /// λ, from −1 to 1.
+    /// λ.
     pub lambda: Vec<f64>,
-    /// ρ, from 0 to 1.
+    /// ρ.
     pub rho: Vec<f64>,
 }
 
@@ -25,13 +26,9 @@ impl Fading {
     pub fn check(&self, tasks: usize) -> Result<(), ParameterError> {
         let switches = tasks.saturating_sub(1);
         list_of("lambda", self.lambda.len(), switches, tasks)?;
-        for &lambda in &self.lambda {
-            within("lambda", lambda, (-1.0..=1.0).contains(&lambda), "between -1 and 1")?;
-        }
+        ranges::LAMBDA.check_all("lambda", self.lambda.iter().copied())?;
         list_of("rho", self.rho.len(), switches, tasks)?;
-        for &rho in &self.rho {
-            within("rho", rho, (0.0..=1.0).contains(&rho), "between 0 and 1")?;
-        }
+        ranges::RHO.check_all("rho", self.rho.iter().copied())?;
         Ok(())
     }
 

@@ -11,8 +11,9 @@ use crate::fading::Fading;
 use crate::loss::{Pull, Workspace, divergence};
 use crate::observables::{Overlaps, error_on};
 use crate::optimizer::{Memory, Optimizer, Rule};
-use crate::parameters::{ParameterError, list_of, nth, within};
+use crate::parameters::{ParameterError, list_of, nth};
 use crate::randomness::{Purpose, Trial};
+use crate::ranges;
 use crate::student::{Space, Student};
 use crate::world::World;
 
@@ -81,36 +82,23 @@ pub struct GradientLearner {
 impl GradientLearner {
     /// Checks every parameter against its range.
     pub fn check(&self, tasks: usize) -> Result<(), ParameterError> {
-        let positive =
-            |name, value| within(name, value, value > 0.0 && value < 1e6, "above 0 and below 1e6");
-        positive("field-scale", self.field_scale)?;
+        ranges::FIELD_SCALE.check("field_scale", self.field_scale)?;
         list_of("lr", self.learning_rate.len(), tasks, tasks)?;
-        for &rate in &self.learning_rate {
-            positive("lr", rate)?;
-        }
-        let momentum = self.momentum;
-        within("momentum", momentum, (0.0..1.0).contains(&momentum), "at least 0 and below 1")?;
-        let decay = self.weight_decay;
-        within("weight-decay", decay, (0.0..1e6).contains(&decay), "at least 0 and below 1e6")?;
+        ranges::LR.check_all("lr", self.learning_rate.iter().copied())?;
+        ranges::MOMENTUM.check("momentum", self.momentum)?;
+        ranges::WEIGHT_DECAY.check("weight_decay", self.weight_decay)?;
         if let Batch::Size(size) | Batch::Part(size) = self.batch {
-            within("batch", size as f64, size >= 1, "at least 1")?;
+            ranges::BATCH.check("batch", size as f64)?;
         }
         list_of("gamma", self.gamma.len(), tasks.saturating_sub(1), tasks)?;
-        for &gamma in &self.gamma {
-            within("gamma", gamma, (0.0..=1e6).contains(&gamma), "between 0 and 1e6")?;
-        }
+        ranges::GAMMA.check_all("gamma", self.gamma.iter().copied())?;
         self.fading.check(tasks)?;
         if let Some(Rise { from, to }) = self.rise {
-            for q in [from, to] {
-                within("q-star", q, q > 0.0 && q < 1.0, "above 0 and below 1")?;
-            }
+            ranges::Q_STAR.check_all("q_star", [from, to])?;
         }
         list_of("epochs", self.epochs.len(), tasks, tasks)?;
-        for &epochs in &self.epochs {
-            let ok = (1..=100_000_000).contains(&epochs);
-            within("epochs", epochs as f64, ok, "between 1 and 1e8")?;
-        }
-        within("record-every", self.record_every as f64, self.record_every >= 1, "at least 1")?;
+        ranges::EPOCHS.check_all("epochs", self.epochs.iter().map(|&epochs| epochs as f64))?;
+        ranges::RECORD_EVERY.check("record_every", self.record_every as f64)?;
         Ok(())
     }
 

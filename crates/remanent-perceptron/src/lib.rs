@@ -74,6 +74,7 @@ pub mod optimizer;
 pub mod parameters;
 pub mod patterns;
 pub mod randomness;
+pub mod ranges;
 mod sampler;
 pub mod student;
 pub mod tempering;

@@ -4,6 +4,8 @@ use remanent_math::range::shown;
 pub use remanent_math::range::{OutOfRange, ParameterError, list_of, nth, within};
 use serde::{Deserialize, Serialize};
 
+use crate::ranges;
+
 /// A teacher–student problem: sizes, and the similarity of tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
@@ -20,24 +22,16 @@ pub struct Setting {
 impl Setting {
     /// Checks the setting and returns the number of patterns of each task.
     pub fn patterns(&self) -> Result<Vec<usize>, ParameterError> {
-        let n = self.n as f64;
-        within("n", n, (2..=1_000_000).contains(&self.n), "between 2 and 1000000")?;
-        within(
-            "fresh-patterns",
-            self.fresh_patterns as f64,
-            self.fresh_patterns <= 10_000_000,
-            "at most 10000000",
-        )?;
+        let n = ranges::N.check("n", self.n as f64)?;
+        ranges::FRESH_PATTERNS.check("fresh_patterns", self.fresh_patterns as f64)?;
         let tasks = self.alpha.len();
-        within("number of tasks", tasks as f64, (1..=10_000).contains(&tasks), "1 to 10000")?;
+        ranges::TASKS.check("number of tasks", tasks as f64)?;
         list_of("r0", self.r_0.len(), tasks - 1, tasks)?;
-        for &r_0 in &self.r_0 {
-            within("r0", r_0, (-1.0..=1.0).contains(&r_0), "between -1 and 1")?;
-        }
+        ranges::R_0.check_all("r0", self.r_0.iter().copied())?;
         self.alpha
             .iter()
             .map(|&alpha| {
-                within("alpha", alpha, alpha > 0.0 && alpha <= 1000.0, "above 0, at most 1000")?;
+                ranges::ALPHA.check("alpha", alpha)?;
                 match (alpha * n).round() as usize {
                     0 => Err(ParameterError::Invalid(format!(
                         "alpha = {} with n = {} gives no pattern: alpha times n must be at least \
@@ -46,7 +40,7 @@ impl Setting {
                         self.n
                     ))),
                     count => {
-                        within("alpha times n", count as f64, count <= 50_000_000, "at most 5e7")?;
+                        ranges::PATTERNS.check("alpha times n", count as f64)?;
                         Ok(count)
                     }
                 }

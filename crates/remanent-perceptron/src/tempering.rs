@@ -35,6 +35,7 @@ use crate::ensemble::Ensemble;
 use crate::observables::Overlaps;
 use crate::parameters::{ParameterError, within};
 use crate::randomness::{Purpose, Trial};
+use crate::ranges;
 use crate::sampler::{Chain, Trajectory};
 use crate::world::World;
 
@@ -69,21 +70,16 @@ pub struct TemperingLearner {
 impl TemperingLearner {
     /// Checks every parameter against its range.
     pub fn check(&self) -> Result<(), ParameterError> {
-        let beta = self.beta;
-        within("beta", beta, beta > 0.0 && beta <= 1e4, "above 0, at most 10000")?;
-        let low = self.beta_low;
-        within("beta-low", low, low > 0.0 && low < beta, "above 0 and below beta")?;
+        let (beta, low) = (ranges::BETA.check("beta", self.beta)?, self.beta_low);
+        within("beta_low", low, low > 0.0 && low < beta, "above 0, below beta")?;
         if let Some(count) = self.temperatures {
-            let fits = (2..=MOST_TEMPERATURES).contains(&count);
-            within("temperatures", count as f64, fits, "between 2 and 512, or 'auto'")?;
+            ranges::TEMPERATURES.check("temperatures", count as f64)?;
         }
-        let replicas = self.replicas;
-        let fits = (2..=32).contains(&replicas) && replicas.is_multiple_of(2);
-        within("replicas", replicas as f64, fits, "an even number between 2 and 32")?;
-        let warmup = self.warmup;
-        within("warmup", warmup as f64, (PARTS..=10_000_000).contains(&warmup), "8 to 1e7")?;
-        let sweeps = self.sweeps;
-        within("sweeps", sweeps as f64, (8..=10_000_000).contains(&sweeps), "between 8 and 1e7")?;
+        let replicas = ranges::REPLICAS.check("replicas", self.replicas as f64)?;
+        let even = format_args!("an even number {}", ranges::REPLICAS);
+        within("replicas", replicas, self.replicas.is_multiple_of(2), even)?;
+        ranges::TEMPERING_WARMUP.check("warmup", self.warmup as f64)?;
+        ranges::SWEEPS.check("sweeps", self.sweeps as f64)?;
         Ok(())
     }
 

@@ -13,8 +13,8 @@ use remanent_lab::values;
 
 use crate::fault::Fault;
 
-/// The options of a question to the theory or of an experiment: key, kind, words, help, default, and
-/// whether it only affects the report.
+/// The options of a question to the theory or of an experiment: key, kind, words, help, default, range,
+/// and whether it only affects the report.
 #[pyfunction]
 pub fn options<'py>(py: Python<'py>, of: &str) -> PyResult<Bound<'py, PyList>> {
     let (options, view) = match of {
@@ -66,6 +66,7 @@ fn entry<'py>(py: Python<'py>, info: &OptionInfo, is_view: bool) -> PyResult<Bou
     entry.set_item("words", words)?;
     entry.set_item("help", info.help)?;
     entry.set_item("default", info.default.as_deref())?;
+    entry.set_item("range", info.shown_range())?;
     entry.set_item("view", is_view)?;
     Ok(entry)
 }

@@ -9,7 +9,7 @@ use axum::extract::{Path, Query as Parameters, State};
 use axum::http::{Response, StatusCode};
 use remanent_lab::experiment::{Detail, ErrorKind, NoView, Prepared, Report, Resources};
 use remanent_lab::lists::{Values, ValuesError};
-use remanent_lab::options::Words;
+use remanent_lab::options::{OptionInfo, Words};
 use remanent_lab::plan::Plan;
 use remanent_lab::theory::{Query, Question};
 use remanent_plot::Table as Rows;
@@ -25,7 +25,7 @@ type Pairs = Vec<(String, String)>;
 
 /// What the page should know before it asks: the program, the questions and their options.
 pub async fn about(State(explorer): State<Arc<Explorer>>) -> Result<Response<Body>, ApiError> {
-    let option = |info: &remanent_lab::options::OptionInfo| json!({"key": info.key, "help": info.help, "default": info.default});
+    let option = |info: &OptionInfo| json!({"key": info.key, "help": info.help, "default": info.default, "range": info.shown_range()});
     let question = |question: &Question| {
         let options: Vec<Value> = question.options().iter().map(option).collect();
         json!({"question": question.word(), "options": options})

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::curve::{Branch, Curve, CurvePoint, Strand, StrandEnd};
 use crate::number;
-use crate::parameters::{DomainError, check_alpha};
+use crate::parameters::DomainError;
+use crate::ranges::ALPHA;
 use crate::resolution::Resolution;
 use crate::roots::roots_on;
 use crate::single::SingleTask;
@@ -82,8 +83,8 @@ const DIVISIONS: u32 = 10;
 
 /// Traces the curve finely and reports it between two values of α.
 pub fn branches(single: &SingleTask, low: f64, high: f64) -> Result<Branches, DomainError> {
-    let low = check_alpha(low)?;
-    let high = check_alpha(high)?;
+    let low = ALPHA.check("alpha", low)?;
+    let high = ALPHA.check("alpha", high)?;
     let resolution = single.resolution();
     // The drawn curve stops short of the corner; landmarks need the way to its end.
     let (Some(curve), Some(landmarks)) =

@@ -14,10 +14,8 @@ use crate::curve::Curve;
 use crate::fading::Fading;
 use crate::inherited::InheritedLaw;
 use crate::number;
-use crate::parameters::{
-    Choice, DomainError, Prior, check_alpha, check_beta, check_gamma, check_q_star, check_r_0,
-    spread,
-};
+use crate::parameters::{Choice, DomainError, Prior, spread};
+use crate::ranges::{ALPHA, BETA, GAMMA, Q_STAR, R_0, Range};
 use crate::resolution::Resolution;
 use crate::roots::{Found, roots};
 use crate::single::{asked, choose, why_none};
@@ -135,8 +133,9 @@ impl ChainParameters {
                 expected: "one per task".into(),
             });
         }
-        let every = |values: Vec<f64>, check: fn(f64) -> Result<f64, DomainError>| {
-            values.into_iter().map(check).collect::<Result<Vec<f64>, _>>()
+        let every = |name, values: Vec<f64>, range: Range| {
+            range.check_all(name, values.iter().copied())?;
+            Ok::<_, DomainError>(values)
         };
         let per_step = |name, values: &[f64]| {
             // A single task has no step: a value given all the same is checked and unused.
@@ -162,7 +161,7 @@ impl ChainParameters {
         let q_star = if self.q_star.is_empty() {
             None
         } else {
-            Some(every(spread("q-star", &self.q_star, tasks, tasks)?, check_q_star)?)
+            Some(every("q_star", spread("q_star", &self.q_star, tasks, tasks)?, Q_STAR)?)
         };
         let or_one = |name, values: &[f64]| {
             if values.is_empty() { Ok(vec![1.0; steps]) } else { per_step(name, values) }
@@ -171,10 +170,10 @@ impl ChainParameters {
         let fading = lambda.iter().zip(&rho).map(|(lambda, rho)| Fading::new(*lambda, *rho));
         Ok(Chain {
             fading: fading.collect::<Result<_, _>>()?,
-            alpha: every(self.alpha.clone(), check_alpha)?,
-            beta: every(spread("beta", &self.beta, tasks, tasks)?, check_beta)?,
-            gamma: every(per_step("gamma", &self.gamma)?, check_gamma)?,
-            r_0: every(per_step("r0", &self.r_0)?, check_r_0)?,
+            alpha: every("alpha", self.alpha.clone(), ALPHA)?,
+            beta: every("beta", spread("beta", &self.beta, tasks, tasks)?, BETA)?,
+            gamma: every("gamma", per_step("gamma", &self.gamma)?, GAMMA)?,
+            r_0: every("r0", per_step("r0", &self.r_0)?, R_0)?,
             prior: self.prior,
             q_star,
             choice,

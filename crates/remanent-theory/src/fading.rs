@@ -12,7 +12,8 @@
 //! evidence of the past. λ = ρ = 1 is the chain of the paper.
 
 use crate::law::{NODES, Panel};
-use crate::parameters::{DomainError, check_lambda, check_rho};
+use crate::parameters::DomainError;
+use crate::ranges::{LAMBDA, RHO};
 
 /// λ and ρ between two tasks.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,7 +47,7 @@ impl Fading {
 
     /// Checks λ and ρ.
     pub fn new(lambda: f64, rho: f64) -> Result<Self, DomainError> {
-        Ok(Self { lambda: check_lambda(lambda)?, rho: check_rho(rho)? })
+        Ok(Self { lambda: LAMBDA.check("lambda", lambda)?, rho: RHO.check("rho", rho)? })
     }
 
     /// λ.

@@ -74,7 +74,7 @@
 //!
 //! Modules import only modules of the lines above their own:
 //!
-//! 1. [`parameters`] (ranges, errors), [`cancel`] (stopping), `number` (NaN in JSON), [`overlaps`] (order parameters), [`agreement`] (overlaps of signs), [`site`] (one magnetisation in
+//! 1. [`parameters`] (what is asked, errors), [`ranges`], [`cancel`] (stopping), `number` (NaN in JSON), [`overlaps`] (order parameters), [`agreement`] (overlaps of signs), [`site`] (one magnetisation in
 //!    a field), `law` (densities on panels);
 //! 2. [`resolution`] (node counts);
 //! 3. [`energy`] (the energetic side), [`inherited`] (the law that a task inherits), [`fading`] (how it is
@@ -105,6 +105,7 @@ pub mod overlaps;
 pub mod parameters;
 pub mod phase;
 pub mod posterior;
+pub mod ranges;
 pub mod resolution;
 pub mod roots;
 pub mod rsb;

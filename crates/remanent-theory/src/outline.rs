@@ -12,7 +12,8 @@ use remanent_math::newton::{Outcome, Root};
 use crate::branches::{Branches, Corner, FoldReport, Station, stations};
 use crate::chain::{Chain, ChainResult};
 use crate::curve::{Branch, CurvePoint};
-use crate::parameters::{DomainError, check_alpha};
+use crate::parameters::DomainError;
+use crate::ranges::ALPHA;
 use crate::resolution::Resolution;
 use crate::single::SingleTask;
 use crate::solution::{Solution, Termination};
@@ -30,7 +31,7 @@ const MOST: f64 = 200.0;
 /// Sketches the curve between two values of α: rows, folds and corner. The crossing and the zeros of the
 /// replicon are left out.
 pub fn outline(single: &SingleTask, low: f64, high: f64) -> Result<Branches, DomainError> {
-    let (low, high) = (check_alpha(low)?, check_alpha(high)?);
+    let (low, high) = (ALPHA.check("alpha", low)?, ALPHA.check("alpha", high)?);
     let resolution = Resolution::unchecked(FACTOR);
     let Some(curve) = single.curve(high) else {
         return Ok(Branches::default());

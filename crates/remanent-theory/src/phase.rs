@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::branches::{RepliconZero, crossing, folds, replicon_zeros};
 use crate::curve::Branch;
 use crate::number;
-use crate::parameters::{DomainError, Prior, check_beta};
+use crate::parameters::{DomainError, Prior};
+use crate::ranges::BETA;
 use crate::single::SingleTask;
 use crate::solution::{Solution, Termination};
 
@@ -74,9 +75,7 @@ pub fn phase_diagram(
     prior: Prior,
     done: &(dyn Fn() + Sync),
 ) -> Result<PhaseDiagram, DomainError> {
-    for beta in betas {
-        check_beta(*beta)?;
-    }
+    BETA.check_all("beta", betas.iter().copied())?;
     let rows: Vec<PhaseRow> = betas
         .par_iter()
         .map(|beta| {

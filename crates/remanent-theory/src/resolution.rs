@@ -1,8 +1,7 @@
 //! How many nodes every quadrature uses.
 
-use remanent_math::range::within;
-
 use crate::parameters::DomainError;
+use crate::ranges::RESOLUTION;
 
 /// How many nodes every quadrature uses, as a factor; twice the factor doubles all counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,10 +11,9 @@ impl Resolution {
     /// The default: building blocks good to 1e-9 over the whole domain, and mostly to 1e-13.
     pub const STANDARD: Self = Self(0.88);
 
-    /// A factor from 0.1 to 20.
+    /// A factor in the range [`RESOLUTION`].
     pub fn new(factor: f64) -> Result<Self, DomainError> {
-        let in_range = (0.1..=20.0).contains(&factor);
-        Ok(Self(within("resolution", factor, in_range, "between 0.1 and 20")?))
+        Ok(Self(RESOLUTION.check("resolution", factor)?))
     }
 
     /// The factor.

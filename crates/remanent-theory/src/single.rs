@@ -5,7 +5,8 @@ use rayon::prelude::*;
 use remanent_math::newton::Outcome;
 
 use crate::curve::{Branch, Curve, StrandEnd};
-use crate::parameters::{Choice, DomainError, Prior, check_alpha, check_beta, check_q_star};
+use crate::parameters::{Choice, DomainError, Prior};
+use crate::ranges::{ALPHA, BETA, Q_STAR};
 use crate::resolution::Resolution;
 use crate::roots::{Found, roots, roots_on};
 use crate::solution::{Solution, Termination};
@@ -29,7 +30,7 @@ impl SingleTask {
     /// A task without prior, at standard resolution.
     pub fn new(beta: f64) -> Result<Self, DomainError> {
         Ok(Self {
-            beta: check_beta(beta)?,
+            beta: BETA.check("beta", beta)?,
             prior: Prior::None,
             one_minus_q_star: None,
             resolution: Resolution::STANDARD,
@@ -43,7 +44,7 @@ impl SingleTask {
 
     /// The same with the self-overlap held at q_⋆.
     pub fn with_q_star(self, q_star: f64) -> Result<Self, DomainError> {
-        Ok(Self { one_minus_q_star: Some(1.0 - check_q_star(q_star)?), ..self })
+        Ok(Self { one_minus_q_star: Some(1.0 - Q_STAR.check("q_star", q_star)?), ..self })
     }
 
     /// The same with other node counts.
@@ -83,22 +84,20 @@ impl SingleTask {
 
     /// All solutions at `alpha`, in the order poor, middle, good.
     pub fn all(&self, alpha: f64) -> Result<Vec<Solution>, DomainError> {
-        let alpha = check_alpha(alpha)?;
+        let alpha = ALPHA.check("alpha", alpha)?;
         let curve = self.curve(alpha);
         Ok(curve.map_or(vec![], |c| self.all_on(&c, alpha)))
     }
 
     /// The solution of choice at `alpha`; a row that says so if there is none.
     pub fn solve(&self, alpha: f64, choice: Choice) -> Result<Solution, DomainError> {
-        Ok(self.scan(&[check_alpha(alpha)?], choice)?.remove(0))
+        Ok(self.scan(&[ALPHA.check("alpha", alpha)?], choice)?.remove(0))
     }
 
     /// The solution of choice for each α. One trace of the curve serves them
     /// all, and the results do not depend on the number of threads.
     pub fn scan(&self, alphas: &[f64], choice: Choice) -> Result<Vec<Solution>, DomainError> {
-        for alpha in alphas {
-            check_alpha(*alpha)?;
-        }
+        ALPHA.check_all("alpha", alphas.iter().copied())?;
         let curve = match choice {
             Choice::Middle => self.curve(largest(alphas)),
             _ => {
@@ -115,9 +114,7 @@ impl SingleTask {
 
     /// All solutions for each α.
     pub fn scan_all(&self, alphas: &[f64]) -> Result<Vec<Vec<Solution>>, DomainError> {
-        for alpha in alphas {
-            check_alpha(*alpha)?;
-        }
+        ALPHA.check_all("alpha", alphas.iter().copied())?;
         let Some(curve) = self.curve(largest(alphas)) else {
             return Ok(vec![vec![]; alphas.len()]);
         };

@@ -13,6 +13,7 @@ use crate::inherited::InheritedLaw;
 use crate::number;
 use crate::parameters::DomainError;
 use crate::posterior::{Posterior, signs};
+use crate::ranges::LONGEST;
 use crate::resolution::Resolution;
 use crate::roots::roots;
 use crate::single::{asked, choose, why_none};
@@ -24,8 +25,6 @@ use crate::task::Task;
 const MOST_TASKS: usize = 1000;
 /// The relative distance from the stationary state at which it counts as reached.
 const REACHED: f64 = 1e-10;
-/// The memory curve ends here if the error stays away from that of guessing.
-pub const LONGEST: usize = 500;
 /// An error this close to that of guessing is forgotten: the memory curve ends there.
 const FORGOTTEN: f64 = 1e-3;
 
@@ -96,7 +95,7 @@ impl Stream {
             ("r0", &parameters.r_0),
             ("lambda", &parameters.lambda),
             ("rho", &parameters.rho),
-            ("q-star", &parameters.q_star),
+            ("q_star", &parameters.q_star),
         ] {
             one(name, values)?;
         }

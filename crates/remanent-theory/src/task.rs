@@ -7,7 +7,8 @@ use crate::energy::{Energy, energy};
 use crate::fields::{Fields, SiteAverages, site_averages};
 use crate::inherited::InheritedLaw;
 use crate::overlaps::{Conjugates, Overlaps};
-use crate::parameters::{DomainError, check_beta, check_coupling};
+use crate::parameters::DomainError;
+use crate::ranges::{BETA, COUPLING};
 use crate::resolution::Resolution;
 use crate::site::Site;
 
@@ -66,7 +67,7 @@ pub struct Iteration {
 impl<'a> Task<'a> {
     /// A first task without prior.
     pub fn new(beta: f64) -> Result<Self, DomainError> {
-        let beta = check_beta(beta)?;
+        let beta = BETA.check("beta", beta)?;
         Ok(Self { beta, coupling: 0.0, inherited: None, one_minus_q_star: None })
     }
 
@@ -77,7 +78,7 @@ impl<'a> Task<'a> {
         coupling: f64,
         inherited: Option<&'a InheritedLaw>,
     ) -> Result<Self, DomainError> {
-        let coupling = check_coupling(coupling)?;
+        let coupling = COUPLING.check("coupling", coupling)?;
         Ok(Self { coupling, inherited, ..self })
     }
 

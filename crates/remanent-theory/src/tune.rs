@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::chain::ChainParameters;
 use crate::number;
-use crate::parameters::{DomainError, check_gamma, check_lambda, check_rho};
+use crate::parameters::DomainError;
+use crate::ranges::{GAMMA, LAMBDA, RHO};
 use crate::solution::Termination;
 use crate::stationary::Stream;
 
@@ -149,9 +150,9 @@ pub fn tune(
     search: &Search,
     done: &(dyn Fn() + Sync),
 ) -> Result<Tuned, DomainError> {
-    search.gamma.iter().try_for_each(|value| check_gamma(*value).map(drop))?;
-    search.lambda.iter().try_for_each(|value| check_lambda(*value).map(drop))?;
-    search.rho.iter().try_for_each(|value| check_rho(*value).map(drop))?;
+    GAMMA.check_all("gamma", search.gamma.iter().copied())?;
+    LAMBDA.check_all("lambda", search.lambda.iter().copied())?;
+    RHO.check_all("rho", search.rho.iter().copied())?;
     let at = |place: [f64; 3]| -> Result<TunePoint, DomainError> {
         let point = evaluate(parameters, search, place);
         done();

@@ -49,15 +49,9 @@ impl<O: Options> clap::FromArgMatches for Flags<O> {
 }
 
 fn argument(info: &OptionInfo) -> Arg {
-    let help = match &info.default {
-        Some(default) if info.kind != Kind::Switch => {
-            format!("{} [default: {default}]", info.help)
-        }
-        _ => info.help.to_owned(),
-    };
     let argument = Arg::new(info.key)
         .long(info.key.replace('_', "-"))
-        .help(help)
+        .help(info.described())
         .help_heading(info.heading)
         .allow_hyphen_values(true);
     let name = match info.kind {

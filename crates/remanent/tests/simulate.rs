@@ -199,7 +199,7 @@ fn wrong_usage_names_the_value_and_the_cure() {
         ("simulate --alpha 2 --n 1", "n = 1 is out of range"),
         ("simulate --alpha 0.0001 --n 100", "gives no pattern"),
         ("simulate --alpha 2 --lr -0.1", "lr = -0.1 is out of range"),
-        ("simulate --alpha 2 --weight-decay -1", "weight-decay = -1"),
+        ("simulate --alpha 2 --weight-decay -1", "weight_decay = -1"),
         ("simulate --alpha 2 --beta 20", "theory_beta"),
         ("simulate --n 50", "alpha is missing"),
         ("simulate --config bad.toml", "did you mean 'learner'?"),
@@ -207,7 +207,7 @@ fn wrong_usage_names_the_value_and_the_cure() {
         ("simulate --config missing.toml", "missing.toml"),
         ("simulate --alpha 2 --scan seed=1,2", "unknown key 'seed'"),
         ("simulate --alpha 2 --scan n=50,50", "the same"),
-        ("simulate --alpha 2 --theory-beta 0", "theory-beta = 0"),
+        ("simulate --alpha 2 --theory-beta 0", "theory_beta = 0"),
         ("simulate --alpha 2 --set wieght_decay=0.1", "did you mean 'weight_decay'?"),
         ("simulate --alpha 2 --scan gama=1,2", "did you mean 'gamma'?"),
         ("simulate --alpha 2 --out mine", "holds no run"),
@@ -215,7 +215,7 @@ fn wrong_usage_names_the_value_and_the_cure() {
         ("simulate --alpha 2 --quick", "[quick]"),
         ("simulate --alpha 2 --seeds 0", "seeds = 0"),
         ("simulate --alpha 2 --plot x.pdf", ".svg"),
-        ("simulate bound --n 30", "at most 20"),
+        ("simulate bound --n 30", "n = 30 is out of range: it must be between 2 and 20"),
         ("simulate convergence-time --alpha 1 --drop 0", "drop = 0"),
     ] {
         let message = refused(&directory, arguments);

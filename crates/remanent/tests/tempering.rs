@@ -71,7 +71,7 @@ fn wrong_usage_names_the_value_and_the_cure() {
     let directory = TempDir::new().unwrap();
     for (arguments, told) in [
         ("", "alpha is missing"),
-        ("--alpha 1 --beta-low 20", "beta-low = 20"),
+        ("--alpha 1 --beta-low 20", "beta_low = 20"),
         ("--alpha 1 --replicas 3", "an even number"),
         ("--alpha 1 --temperatures some", "'auto'"),
         ("--alpha 1 --compare 2", "0, 1"),

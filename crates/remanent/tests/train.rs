@@ -173,7 +173,7 @@ fn wrong_usage_names_the_value_and_the_cure() {
         (format!("{digits} --preset remanant"), "did you mean 'remanent'?"),
         (format!("{digits} --anchor tasks"), "did you mean 'task'?"),
         (format!("{digits} --predictor hardest"), "stochastic"),
-        (format!("{digits} --hidden 0"), "width = 0"),
+        (format!("{digits} --hidden 0"), "hidden = 0"),
         (format!("{digits} --hidden 100000"), "65536"),
         (format!("{digits} --epochs 1,2,3"), "epochs has 3 values"),
         (format!("{digits} --epochs 0"), "epochs = 0"),

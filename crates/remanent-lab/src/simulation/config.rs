@@ -4,7 +4,7 @@ use remanent_perceptron::boltzmann::{BoltzmannLearner, Start};
 use remanent_perceptron::fading::Fading;
 use remanent_perceptron::gradient::{Batch, GradientLearner, Rise};
 use remanent_perceptron::optimizer::Rule;
-use remanent_perceptron::parameters::{OutOfRange, ParameterError, Setting, within};
+use remanent_perceptron::parameters::{ParameterError, Setting};
 use remanent_perceptron::student::Space;
 use remanent_theory::parameters::Prior;
 use serde_json::{Value, json};
@@ -70,12 +70,6 @@ pub struct Simulation {
     pub theory_beta: f64,
 }
 
-impl From<OutOfRange> for SettingError {
-    fn from(error: OutOfRange) -> Self {
-        Self::Parameter(error.into())
-    }
-}
-
 impl Simulation {
     /// How a state fades before it becomes the anchor of the next task.
     pub fn fading(&self) -> &Fading {
@@ -114,10 +108,7 @@ impl Simulation {
             learner.check(tasks)?;
             Learner::Gradient(learner)
         };
-        let theory_beta = options.theory_beta;
-        let in_range = (0.01..=1000.0).contains(&theory_beta);
-        within("theory-beta", theory_beta, in_range, "between 0.01 and 1000")?;
-        Ok(Self { method, setting, learner, theory_beta })
+        Ok(Self { method, setting, learner, theory_beta: options.theory_beta })
     }
 
     /// The learner of a study of one task by gradients.
@@ -368,9 +359,9 @@ mod tests {
             ("alpha = 2\nbatch = 'all'", "'full'"),
             ("alpha = 2\nbatch = 0", "batch = 0"),
             ("alpha = 2\nepochs = 0", "epochs = 0"),
-            ("alpha = 2\nlearner = 'slow-sgd'\nq_star = 1.5", "q-star = 1.5"),
+            ("alpha = 2\nlearner = 'slow-sgd'\nq_star = 1.5", "q_star = 1.5"),
             ("alpha = 2\nq_star = 0.5", "slow-sgd"),
-            ("alpha = 2\nrecord_every = 0", "record-every = 0"),
+            ("alpha = 2\nrecord_every = 0", "record_every = 0"),
             ("alpha = 2\nmomentum = 1", "momentum = 1"),
             ("alpha = 2\nr0 = 1.5", "r0 = 1.5"),
         ] {

@@ -103,7 +103,7 @@ mod tests {
         for (text, told) in [
             ("n = 10", "alpha is missing"),
             ("alpha = 0", "alpha = 0"),
-            ("alpha = 1\nbeta_low = 30", "beta-low = 30"),
+            ("alpha = 1\nbeta_low = 30", "beta_low = 30"),
             ("alpha = 1\nreplicas = 3", "an even number"),
             ("alpha = 1\ntemperatures = 1", "temperatures = 1"),
             ("alpha = 1\ntemperatures = 'many'", "'auto'"),

@@ -1,5 +1,6 @@
 //! The options of parallel tempering.
 
+use remanent_perceptron::ranges;
 use toml::Value;
 
 use crate::options;
@@ -37,24 +38,24 @@ options! {
     pub struct TemperingOptions {
         "Problem" {
             /// Number of weights N; an odd number has no ties
-            n: usize = 101,
+            n: usize = 101, in ranges::N,
             /// Patterns per weight
-            alpha: Option<f64> = None,
+            alpha: Option<f64> = None, in ranges::ALPHA,
             /// Inverse temperature
-            beta: f64 = 20.0,
+            beta: f64 = 20.0, in ranges::BETA,
         }
         "Sampling" {
             /// Inverse temperature of the hot end of the ladder [default: 0.4 beta]
-            beta_low: Option<f64> = None,
+            beta_low: Option<f64> = None, in ranges::BETA,
             /// Temperatures of the ladder: a number, or 'auto' for an acceptance of exchanges of 0.3
-            temperatures: Temperatures = Temperatures::Auto,
+            temperatures: Temperatures = Temperatures::Auto, in ranges::TEMPERATURES,
             /// Replicas on the same data, an even number: one half starts at random, the other at the
             /// teacher
-            replicas: usize = 4,
+            replicas: usize = 4, in ranges::REPLICAS,
             /// Sweeps before measuring; the ladder is placed in the first half of them
-            warmup: usize = 1000,
+            warmup: usize = 1000, in ranges::TEMPERING_WARMUP,
             /// Sweeps that are measured
-            sweeps: usize = 4000,
+            sweeps: usize = 4000, in ranges::SWEEPS,
         }
     }
 }
@@ -77,7 +78,7 @@ impl OptionValue for Temperatures {
             Value::String(text) if text == "auto" => Ok(Self::Auto),
             value => as_count(value)
                 .map(Self::Count)
-                .ok_or_else(|| "'auto', or a number between 2 and 512".into()),
+                .ok_or_else(|| format!("'auto', or a number {}", ranges::TEMPERATURES)),
         }
     }
 
@@ -86,5 +87,12 @@ impl OptionValue for Temperatures {
             Self::Auto => "auto".into(),
             Self::Count(count) => count.to_string(),
         })
+    }
+
+    fn numbers(&self) -> Vec<f64> {
+        match self {
+            Self::Auto => Vec::new(),
+            Self::Count(count) => vec![*count as f64],
+        }
     }
 }

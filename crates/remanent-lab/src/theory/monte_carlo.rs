@@ -43,15 +43,15 @@ use remanent_math::elementary;
 use remanent_math::multiversioned;
 use remanent_math::normal;
 use remanent_math::philox::Stream;
-use remanent_math::range::within;
 use remanent_math::statistics::Summary;
 use remanent_store::{Context, Stopped};
 use remanent_theory::agreement::generalisation_error;
 use remanent_theory::energy::energy;
 use remanent_theory::fields::{Fields, site_averages};
 use remanent_theory::overlaps::{Conjugates, Overlaps};
-use remanent_theory::parameters::{Choice, DomainError, check_alpha, check_beta};
+use remanent_theory::parameters::{Choice, DomainError};
 use remanent_theory::posterior::signs;
+use remanent_theory::ranges::{self, Range};
 use remanent_theory::resolution::Resolution;
 use remanent_theory::single::SingleTask;
 use remanent_theory::site::Site;
@@ -84,17 +84,17 @@ options! {
     pub struct MonteCarloOptions {
         "Question" {
             /// Patterns per weight
-            alpha: f64 = 1.0,
+            alpha: f64 = 1.0, in ranges::ALPHA,
             /// Inverse temperature
-            beta: f64 = 20.0,
+            beta: f64 = 20.0, in ranges::BETA,
             /// Inner draws, of sigma
-            draws: Vec<usize> = vec![200, 2000, 20_000],
+            draws: Vec<usize> = vec![200, 2000, 20_000], in Range::between(1.0, 1e7),
             /// Outer draws, of z
-            outer: usize = 500,
+            outer: usize = 500, in Range::between(1.0, 1e6),
             /// Repetitions
-            repeats: usize = 20,
+            repeats: usize = 20, in Range::between(1.0, 1e5),
             /// Seed
-            seed: usize = 1,
+            seed: usize = 1, in Range::ANY,
             /// Where the inner draws come from
             inner: Inner = Inner::Shared,
             /// Also iterate the equations with the estimator
@@ -206,26 +206,16 @@ pub struct Settled {
 impl Study {
     pub(super) fn from_table(table: &Table) -> Result<Self, QueryError> {
         let options = MonteCarloOptions::read(table)?;
-        let study = Self {
-            alpha: check_alpha(options.alpha)?,
-            beta: check_beta(options.beta)?,
+        Ok(Self {
+            alpha: options.alpha,
+            beta: options.beta,
             draws: options.draws,
             outer: options.outer,
             repeats: options.repeats,
             seed: options.seed as u64,
             fresh: options.inner == Inner::Fresh,
             settle: options.settle,
-        };
-        let count = |name, count: usize, most: usize, range| {
-            let ok = (1..=most).contains(&count);
-            within(name, count as f64, ok, range).map_err(DomainError::from)
-        };
-        for draws in &study.draws {
-            count("draws", *draws, 10_000_000, "between 1 and 10000000")?;
-        }
-        count("outer", study.outer, 1_000_000, "between 1 and 1000000")?;
-        count("repeats", study.repeats, 100_000, "between 1 and 100000")?;
-        Ok(study)
+        })
     }
 
     /// Everything the numbers depend on, but the revision.

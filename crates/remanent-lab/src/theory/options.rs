@@ -1,6 +1,7 @@
 //! The options of the questions.
 
 use remanent_theory::parameters::{Choice, Prior};
+use remanent_theory::ranges::{self, Range};
 use remanent_theory::tune::Objective;
 
 use super::monte_carlo::MonteCarloOptions;
@@ -117,10 +118,10 @@ options! {
     /// Options of `theory single`.
     pub struct SingleOptions {
         "Question" {
-            /// Patterns per weight, from 0.0001 to 1000
-            alpha: Option<Vec<f64>> = None,
-            /// Inverse temperature, from 0.01 to 1000
-            beta: Vec<f64> = vec![20.0],
+            /// Patterns per weight
+            alpha: Option<Vec<f64>> = None, in ranges::ALPHA,
+            /// Inverse temperature
+            beta: Vec<f64> = vec![20.0], in ranges::BETA,
             /// Which solutions
             branch: Wanted = Wanted::Stable,
             /// Steps of replica-symmetry breaking: exactly so many on the poor branch, at most so many with
@@ -137,11 +138,11 @@ options! {
     pub struct TasksOptions {
         "Question" {
             /// Patterns per weight, one value per task
-            alpha: Option<Vec<f64>> = None,
+            alpha: Option<Vec<f64>> = None, in ranges::ALPHA,
             /// Inverse temperature: one value, or one per task
-            beta: Vec<f64> = vec![20.0],
-            /// Overlap of neighbouring teachers, from -1 to 1: one value, or one per step
-            r0: Option<Vec<f64>> = None,
+            beta: Vec<f64> = vec![20.0], in ranges::BETA,
+            /// Overlap of neighbouring teachers: one value, or one per step
+            r0: Option<Vec<f64>> = None, in ranges::R_0,
             /// Which solution each task continues from: one word, or one per task
             branch: Vec<Choice> = vec![Choice::Stable],
             /// Prior of the first task
@@ -155,12 +156,11 @@ options! {
     pub struct ConstrainedOptions {
         ..tasks: TasksOptions,
         "Question" {
-            /// The self-overlap, from 0.000001 to 0.999999999: any number of values, or for a chain one
-            /// per task
-            q_star: Option<Vec<f64>> = None,
+            /// The self-overlap: any number of values, or for a chain one per task
+            q_star: Option<Vec<f64>> = None, in ranges::Q_STAR,
             /// Factor of the KL term to the previous task: one value, or one per step (chains only)
             /// [default: 1]
-            gamma: Option<Vec<f64>> = None,
+            gamma: Option<Vec<f64>> = None, in ranges::GAMMA,
             /// Steps of replica-symmetry breaking, for one task; a chain takes 0 or 1
             rsb: Rsb = Rsb::Zero,
         }
@@ -173,9 +173,9 @@ options! {
         "Question" {
             /// With --stationary: follow the memory curve so many tasks back [default: until the error is
             /// within 0.001 of 1/2]
-            memory: Option<usize> = None,
+            memory: Option<usize> = None, in ranges::MEMORY,
             /// With --stationary: error below which a task counts as remembered
-            remembered: f64 = 0.4,
+            remembered: f64 = 0.4, in ranges::REMEMBERED,
         }
     }
 }
@@ -187,14 +187,14 @@ options! {
         ..stream: StreamOptions,
         "Question" {
             /// Factor of the KL term to the previous task: one value, or one per step
-            gamma: Vec<f64> = vec![1.0],
-            /// Factor of the magnetisations before they become the anchor of the next task, from -1 to 1: one
-            /// value, or one per step
-            lambda: Vec<f64> = vec![1.0],
-            /// Factor of the field of the anchor, from 0 to 1: one value, or one per step
-            rho: Vec<f64> = vec![1.0],
+            gamma: Vec<f64> = vec![1.0], in ranges::GAMMA,
+            /// Factor of the magnetisations before they become the anchor of the next task: one value, or one
+            /// per step
+            lambda: Vec<f64> = vec![1.0], in ranges::LAMBDA,
+            /// Factor of the field of the anchor: one value, or one per step
+            rho: Vec<f64> = vec![1.0], in ranges::RHO,
             /// Hold the self-overlap of each task at this value
-            q_star: Option<Vec<f64>> = None,
+            q_star: Option<Vec<f64>> = None, in ranges::Q_STAR,
             /// Steps of replica-symmetry breaking in each task, 0 or 1: at most so many
             rsb: Rsb = Rsb::Zero,
             /// Solve the stationary state of an endless stream of like tasks, and its memory curve
@@ -208,9 +208,9 @@ options! {
     pub struct BranchesOptions {
         "Question" {
             /// Inverse temperature
-            beta: Vec<f64> = vec![20.0],
+            beta: Vec<f64> = vec![20.0], in ranges::BETA,
             /// Range of alpha that is reported
-            alpha: Interval = Interval { low: 0.05, high: 3.0 },
+            alpha: Interval = Interval { low: 0.05, high: 3.0 }, in ranges::ALPHA,
             /// Steps of replica-symmetry breaking, 0, 1 or 2: the broken curve is shown beside the symmetric
             /// one
             rsb: Rsb = Rsb::Zero,
@@ -225,7 +225,7 @@ options! {
     pub struct PhaseDiagramOptions {
         "Question" {
             /// Inverse temperatures [default: 6:45:1, and with --rsb 1 40 values from 5 to 200]
-            beta: Option<Vec<f64>> = None,
+            beta: Option<Vec<f64>> = None, in ranges::BETA,
             /// Steps of replica-symmetry breaking, 0 or 1
             rsb: Rsb = Rsb::Zero,
             /// Prior of the weights
@@ -239,11 +239,11 @@ options! {
     pub struct ComplexityOptions {
         "Question" {
             /// Patterns per weight
-            alpha: Option<f64> = None,
+            alpha: Option<f64> = None, in ranges::ALPHA,
             /// Inverse temperature
-            beta: f64 = 20.0,
-            /// Number of rows, from 2 to 1000
-            rows: usize = 40,
+            beta: f64 = 20.0, in ranges::BETA,
+            /// Number of rows
+            rows: usize = 40, in Range::between(2.0, 1000.0),
             /// Prior of the weights
             prior: Prior = Prior::None,
         }
@@ -259,13 +259,13 @@ options! {
             objective: Objective = Objective::Mean,
             /// Values of gamma from which the search starts; one value is not searched [default: 0 and 41
             /// values from 0.001 to 10]
-            gamma: Option<Vec<f64>> = None,
+            gamma: Option<Vec<f64>> = None, in ranges::GAMMA,
             /// Values of lambda from which the search starts; one value is not searched
-            lambda: Vec<f64> = vec![1.0],
+            lambda: Vec<f64> = vec![1.0], in ranges::LAMBDA,
             /// Values of rho from which the search starts; one value is not searched
-            rho: Vec<f64> = vec![1.0],
+            rho: Vec<f64> = vec![1.0], in ranges::RHO,
             /// Count only the errors on the latest tasks, so many [default: all tasks, 5 with --stationary]
-            last: Option<usize> = None,
+            last: Option<usize> = None, in ranges::LAST,
             /// Tune the stationary state of an endless stream of like tasks
             stationary: bool = false,
         }

@@ -2,12 +2,9 @@
 //! is refused before anything is computed.
 
 use remanent_theory::chain::ChainParameters;
-use remanent_theory::parameters::{
-    Choice, DomainError, Prior, check_alpha, check_beta, check_gamma, check_lambda, check_q_star,
-    check_rho,
-};
+use remanent_theory::parameters::{Choice, DomainError, Prior};
 use remanent_theory::scan::{ScanAxis, ScanError, cases};
-use remanent_theory::stationary::{LONGEST, Stream};
+use remanent_theory::stationary::Stream;
 use remanent_theory::tune::{Search, usual_gammas};
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -21,7 +18,7 @@ use super::options::{
 };
 use super::stream::StreamAsk;
 use crate::config::{ConfigError, check_keys};
-use crate::lists::{self, TooManyCases};
+use crate::lists::{self, Interval, TooManyCases};
 use crate::options::{Options, Words};
 use crate::values::{self, ValueError};
 
@@ -208,8 +205,7 @@ pub(super) fn chain_json(parameters: &ChainParameters, ask: &str) -> Value {
 }
 
 fn single(options: SingleOptions) -> Result<Ask, QueryError> {
-    let alpha = every(options.alpha.ok_or(NO_ALPHA)?, check_alpha)?;
-    let beta = every(options.beta, check_beta)?;
+    let (alpha, beta) = (options.alpha.ok_or(NO_ALPHA)?, options.beta);
     points(&[("alpha", alpha.len()), ("beta", beta.len())])?;
     let (prior, choice) = (options.prior, options.branch.choice());
     Ok(match options.rsb {
@@ -239,10 +235,7 @@ fn constrained(options: ConstrainedOptions) -> Result<Ask, QueryError> {
             let text = "r0 and gamma belong to a chain: give two or more values of alpha";
             return Err(QueryError::Other(text.into()));
         }
-        let alpha = check_alpha(alpha)?;
-        let beta = every(tasks.beta, check_beta)?;
-        let q_star = every(q_star, check_q_star)?;
-        let prior = tasks.prior;
+        let TasksOptions { beta, prior, .. } = tasks;
         return Ok(match options.rsb {
             Rsb::Zero => Ask::Constrained { alpha, beta, q_star, prior, choice },
             rsb => Ask::Broken(BrokenAsk::Constrained { alpha, beta, q_star, prior, choice, rsb }),
@@ -344,9 +337,7 @@ fn branches(options: BranchesOptions) -> Result<Ask, QueryError> {
         let text = "branches takes one beta; phase-diagram takes many";
         return Err(QueryError::Other(text.into()));
     };
-    let beta = check_beta(beta)?;
-    let (low, high) = (check_alpha(options.alpha.low)?, check_alpha(options.alpha.high)?);
-    let prior = options.prior;
+    let (Interval { low, high }, prior) = (options.alpha, options.prior);
     Ok(match most_steps("branches", options.rsb, 2)? {
         0 => Ask::Branches { beta, low, high, prior },
         steps => Ask::Broken(BrokenAsk::Branches { beta, low, high, prior, steps }),
@@ -359,7 +350,7 @@ fn phase_diagram(options: PhaseDiagramOptions) -> Result<Ask, QueryError> {
         0 => (6..=45).map(f64::from).collect(),
         _ => BROKEN_BETAS.to_vec(),
     };
-    let mut beta = every(options.beta.unwrap_or_else(usual), check_beta)?;
+    let mut beta = options.beta.unwrap_or_else(usual);
     beta.sort_by(f64::total_cmp);
     let prior = options.prior;
     Ok(match steps {
@@ -369,39 +360,30 @@ fn phase_diagram(options: PhaseDiagramOptions) -> Result<Ask, QueryError> {
 }
 
 fn complexity(options: ComplexityOptions) -> Result<Ask, QueryError> {
-    if !(2..=1000).contains(&options.rows) {
-        let text =
-            format!("rows = {} is out of range: it must be between 2 and 1000", options.rows);
-        return Err(QueryError::Other(text));
-    }
     Ok(Ask::Broken(BrokenAsk::Complexity {
-        alpha: check_alpha(options.alpha.ok_or(NO_ALPHA)?)?,
-        beta: check_beta(options.beta)?,
+        alpha: options.alpha.ok_or(NO_ALPHA)?,
+        beta: options.beta,
         rows: options.rows,
         prior: options.prior,
     }))
 }
 
 fn tune(options: TuneOptions) -> Result<Ask, QueryError> {
-    let rising = |values: Vec<f64>, check: fn(f64) -> Result<f64, DomainError>| {
-        let mut values = every(values, check)?;
+    let rising = |mut values: Vec<f64>| {
         values.sort_by(f64::total_cmp);
         values.dedup();
-        Ok::<_, QueryError>(values)
+        values
     };
     let search = Search {
-        gamma: rising(options.gamma.unwrap_or_else(usual_gammas), check_gamma)?,
-        lambda: rising(options.lambda, check_lambda)?,
-        rho: rising(options.rho, check_rho)?,
+        gamma: rising(options.gamma.unwrap_or_else(usual_gammas)),
+        lambda: rising(options.lambda),
+        rho: rising(options.rho),
         objective: options.objective,
         last: options.last,
         stationary: options.stationary,
     };
     let Search { gamma, lambda, rho, .. } = &search;
     points(&[("gamma", gamma.len()), ("lambda", lambda.len()), ("rho", rho.len())])?;
-    if search.last.is_some_and(|last| !(1..=LONGEST).contains(&last)) {
-        return Err(QueryError::Other(format!("last must be between 1 and {LONGEST}")));
-    }
     let parameters = chain_parameters(options.tasks)?;
     let one = ChainParameters { gamma: vec![1.0], ..parameters.clone() };
     if search.stationary {
@@ -414,13 +396,6 @@ fn tune(options: TuneOptions) -> Result<Ask, QueryError> {
 
 const NO_ALPHA: QueryError =
     QueryError::Missing("alpha", "state the patterns per weight, e.g. --alpha 2,2");
-
-fn every(
-    values: Vec<f64>,
-    check: fn(f64) -> Result<f64, DomainError>,
-) -> Result<Vec<f64>, QueryError> {
-    Ok(values.into_iter().map(check).collect::<Result<_, _>>()?)
-}
 
 /// A chain's own options, without γ.
 fn chain_parameters(options: TasksOptions) -> Result<ChainParameters, QueryError> {
@@ -435,7 +410,7 @@ fn chain_parameters(options: TasksOptions) -> Result<ChainParameters, QueryError
     let missing = QueryError::Missing("r0", "state the overlap of neighbouring teachers");
     Ok(ChainParameters {
         alpha,
-        beta: every(options.beta, check_beta)?,
+        beta: options.beta,
         gamma: vec![],
         lambda: vec![],
         rho: vec![],
@@ -466,7 +441,7 @@ mod tests {
             ("ask = 'single'\nalpha = 1\nbeta = -1", "beta = -1 is out of range"),
             ("ask = 'single'\nalpha = 1\nbranch = 'god'", "did you mean 'good'?"),
             ("ask = 'constrained'\nalpha = 1", "q_star is missing"),
-            ("ask = 'constrained'\nalpha = 1\nq_star = 2", "q-star = 2 is out of range"),
+            ("ask = 'constrained'\nalpha = 1\nq_star = 2", "q_star = 2 is out of range"),
             ("ask = 'chain'\nalpha = [1, 1]", "r0 is missing"),
             ("ask = 'chain'\nalpha = [1, 1]\nr0 = [0, 0, 0]", "r0 has 3 values"),
             ("ask = 'chain'\nalpha = [1, 1]\nr0 = 0\nscan = 3", "a table of lists"),

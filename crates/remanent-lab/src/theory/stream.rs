@@ -3,7 +3,7 @@
 use remanent_store::{Context, Stopped};
 use remanent_theory::chain::ChainParameters;
 use remanent_theory::scan::{ScanAxis, product};
-use remanent_theory::stationary::{LONGEST, Stationary, Stream};
+use remanent_theory::stationary::{Stationary, Stream};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -40,12 +40,6 @@ impl StreamAsk {
         memory: Option<usize>,
         remembered: f64,
     ) -> Result<Self, QueryError> {
-        if memory.is_some_and(|memory| memory > LONGEST) {
-            return Err(QueryError::Other(format!("memory must be between 0 and {LONGEST}")));
-        }
-        if !(0.0..=0.5).contains(&remembered) {
-            return Err(QueryError::Other("remembered must be between 0 and 0.5".into()));
-        }
         for (_, parameters) in product(&parameters, &axes)? {
             Stream::new(&parameters, memory)?;
         }

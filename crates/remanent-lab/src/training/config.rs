@@ -5,7 +5,7 @@ use remanent_network::architecture::Normalisation;
 use remanent_network::fading::Fading;
 use remanent_network::learner::{Anchor, Fisher, Form, Learner, Optimizer, Parameters};
 use remanent_network::network::Weights;
-use remanent_network::parameters::{OutOfRange, ParameterError, within};
+use remanent_network::parameters::ParameterError;
 use remanent_network::predictor::Predictor;
 use remanent_network::product::Precision;
 use remanent_network::rivals::Rival;
@@ -53,12 +53,6 @@ pub enum TrainingError {
     Other(String),
 }
 
-impl From<OutOfRange> for TrainingError {
-    fn from(error: OutOfRange) -> Self {
-        Self::Parameter(error.into())
-    }
-}
-
 /// One case: the stream, the learner, and what is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Training {
@@ -102,12 +96,6 @@ impl Training {
                     .into(),
             )
         })?;
-        for &count in &options.epochs {
-            let ok = (1..=1_000_000).contains(&count);
-            within("epochs", count as f64, ok, "from 1 to 1000000")?;
-        }
-        let draws = options.draws;
-        within("draws", draws as f64, (1..=10_000).contains(&draws), "from 1 to 10000")?;
         if options.evaluate.is_sparse() && parameters.learner == Learner::Joint {
             return Err(TrainingError::Other(format!(
                 "evaluate = {} selects tasks by when they were learned, and joint learns all at once; \
@@ -123,7 +111,7 @@ impl Training {
             epochs: options.epochs,
             parameters,
             predictors: options.predictor,
-            draws,
+            draws: options.draws,
             evaluate: options.evaluate,
             // A word, so that one layer of the configuration can take back what another says.
             ood: options.ood.filter(|name| name != "none"),
@@ -205,7 +193,7 @@ fn written_out(stream: &str) -> Result<String, TrainingError> {
 }
 
 fn with_preset(table: &Table) -> Result<Table, TrainingError> {
-    let preset: Option<&Preset> = options::read_or(table, "preset", None)?;
+    let preset: Option<&Preset> = options::read_or(table, "preset", None, None)?;
     let mut merged = preset.map(Preset::table).unwrap_or_default();
     config::merge(&mut merged, table.clone());
     Ok(merged)
@@ -493,6 +481,9 @@ mod tests {
             ("adam = [0.9]", "adam"),
             ("epochs = 0", "epochs = 0"),
             ("draws = 0", "draws = 0"),
+            ("hidden = [0]", "hidden = 0 is out of range"),
+            ("anchor = 'task'\nlambda = 1.1", "lambda = 1.1 is out of range"),
+            ("beta_schedule = '1,0'", "beta_schedule = 0 is out of range"),
             ("anchor = 'tsak'", "did you mean 'task'?"),
             ("learner = 'ste'\nanchor = 'task'", "vcl and ewc"),
             ("learner = 'ste'\nanchor = 'none'", "anchor is not used by the learner ste"),
@@ -538,13 +529,12 @@ mod tests {
             assert!(message.contains(told), "{text}: {message}");
         }
         assert!(read("learner = 'vcl'").unwrap_err().contains("stream is missing"));
-        let training = read(&format!("{stream}hidden = [0]")).unwrap();
-        assert!(training.check(2).unwrap_err().to_string().contains("width = 0"));
         let training = read(&format!("{stream}epochs = [1, 2, 3]")).unwrap();
         assert!(training.check(2).is_err());
-        for wrong in ["lambda = 1.1", "rho = -0.1", "window = 0"] {
-            let training = read(&format!("{stream}anchor = 'task'\n{wrong}")).unwrap();
-            let name = wrong.split(' ').next().unwrap();
+        for (wrong, name) in
+            [("[1, 0.99, 1e-8]", "b1"), ("[0.9, -1, 1e-8]", "b2"), ("[0.9, 0.99, 0]", "epsilon")]
+        {
+            let training = read(&format!("{stream}adam = {wrong}")).unwrap();
             assert!(training.check(2).unwrap_err().to_string().contains(name), "{wrong}");
         }
     }

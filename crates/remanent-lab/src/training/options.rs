@@ -4,6 +4,7 @@ use remanent_network::architecture::{Activation, Normalisation};
 use remanent_network::learner::{Anchor, FirstPrior, Fisher, Form, GammaRule, Learner, Optimizer};
 use remanent_network::predictor::Predictor;
 use remanent_network::product::Precision;
+use remanent_network::ranges::{self, Range};
 use remanent_network::schedule::{BetaSchedule, RateSchedule};
 use toml::Value;
 
@@ -146,6 +147,14 @@ impl OptionValue for BetaSchedule {
     fn shown(&self) -> Option<String> {
         Some(self.to_string())
     }
+
+    fn numbers(&self) -> Vec<f64> {
+        match self {
+            Self::Tasks(values) | Self::Epochs(values) => values.clone(),
+            // Its values depend on the number of epochs.
+            Self::Tanh { .. } => Vec::new(),
+        }
+    }
 }
 
 options! {
@@ -158,114 +167,114 @@ options! {
             /// drift:DATASET:PERMUTATIONS:STAGES, or a file that lists them
             stream: Option<String> = None,
             /// Use only the first N training images of each task
-            train_images: Option<usize> = None,
+            train_images: Option<usize> = None, in Range::ANY,
             /// Hold out the last N training images for validation and test on them instead of the test set
-            validation: Option<usize> = None,
+            validation: Option<usize> = None, in Range::ANY,
             /// Use only the first N test images of each task
-            test_images: Option<usize> = None,
+            test_images: Option<usize> = None, in Range::ANY,
         }
         "Training" {
             /// Learning algorithm
             learner: Learner = Learner::Vcl,
             /// Epochs of each task: one number, or one for each task
-            epochs: Vec<usize> = vec![5],
+            epochs: Vec<usize> = vec![5], in ranges::EPOCHS,
             /// Images per step [default: 64; 100 for bayesbinn, 256 for si, 1 for bimu and mesu]
-            batch: Option<usize> = None,
+            batch: Option<usize> = None, in ranges::BATCH,
             /// Learning rate [default: 0.01; 3 for metaplasticity as printed, 0.001 for bayesbinn and si,
             /// 4.9 for bimu, 1.6 for mesu, 0.1 for sgd]
-            lr: Option<f64> = None,
+            lr: Option<f64> = None, in ranges::LR,
             /// Learning rate within each task
             lr_schedule: RateSchedule = RateSchedule::Constant,
             /// Optimiser [default: adam; sgd for metaplasticity as printed and for sgd]
             optimizer: Option<Optimizer> = None,
-            /// b1, b2 and epsilon of Adam [default: 0.9,0.99,1e-8]
-            adam: Option<Vec<f64>> = None,
+            /// b1 and b2 (from 0 to below 1) and epsilon (above 0) of Adam [default: 0.9,0.99,1e-8]
+            adam: Option<Vec<f64>> = None, in Range::ANY,
             /// Inputs of the matrix products of training; sums, weights and optimiser are f32 always
             precision: Precision = Precision::F32,
         }
         "Network" {
             /// Widths of the hidden layers [default: 512,512]
-            hidden: Option<Vec<usize>> = None,
+            hidden: Option<Vec<usize>> = None, in ranges::WIDTH,
             /// Activation function [default: relu]
             activation: Option<Activation> = None,
             /// Normalisation of preactivations [default: none]
             normalisation: Option<Normalisation> = None,
             /// Factor of the logits [default: 1]
-            output_scale: Option<f64> = None,
+            output_scale: Option<f64> = None, in ranges::OUTPUT_SCALE,
             /// Learn the factor of the logits
             learned_scale: Option<bool> = None,
             /// Standard deviation of the fields before learning; of real weights times the square root of the
             /// number of inputs [default: 1; 10 for bayesbinn, 0.02 for bimu, 2.31 for mesu]
-            spread: Option<f64> = None,
+            spread: Option<f64> = None, in ranges::SPREAD,
             /// Mean and standard deviation of the pixels: subtract the one, divide by the other; 0.1307,0.3081
             /// for MNIST
-            standardise: Option<Vec<f64>> = None,
+            standardise: Option<Vec<f64>> = None, in Range::ANY,
         }
         "Learner" {
             /// beta of vcl, ewc and joint: 2 or 1,12.5 (one per task), tanh:A,DELTA,B, or epochs:1,2,...
             /// [default: tanh:10,0.1,2]
-            beta_schedule: Option<BetaSchedule> = None,
+            beta_schedule: Option<BetaSchedule> = None, in ranges::BETA,
             /// What vcl and ewc are pulled towards [default: step for vcl, task for ewc]
             anchor: Option<Anchor> = None,
             /// Factor of the pull towards the anchor [default: 1; 0.1 for si]
-            gamma: Option<f64> = None,
+            gamma: Option<f64> = None, in ranges::GAMMA,
             /// Factor of the pull towards the last step, if it differs from gamma
-            gamma_step: Option<f64> = None,
+            gamma_step: Option<f64> = None, in ranges::GAMMA,
             /// Factor of the pull towards the last task, if it differs from gamma
-            gamma_task: Option<f64> = None,
+            gamma_task: Option<f64> = None, in ranges::GAMMA,
             /// How gamma sets the pull of vcl towards the last task
             gamma_rule: GammaRule = GammaRule::Constant,
             /// Prior of vcl in the first task, for an anchor at the last task
             first_prior: FirstPrior = FirstPrior::None,
-            /// Fading of the anchor of vcl at a switch: factor of the magnetisations, from -1 to 1
-            lambda: f64 = 1.0,
+            /// Fading of the anchor of vcl at a switch: factor of the magnetisations
+            lambda: f64 = 1.0, in ranges::LAMBDA,
             /// Fading at a switch: factor of the fields of the anchor of vcl, or of the information of online
-            /// ewc, from 0 to 1
-            rho: f64 = 1.0,
+            /// ewc
+            rho: f64 = 1.0, in ranges::RHO,
             /// Also move the fields of vcl to the anchor at a switch
             reset_fields: bool = false,
             /// Let the anchor of vcl follow the posterior with a window of N examples; switches are then
             /// unknown to the learner. Memory of bimu and mesu, in examples [default: 700 for bimu, 600000 for
             /// mesu]
-            window: Option<usize> = None,
+            window: Option<usize> = None, in ranges::WINDOW,
             /// Information matrix of ewc [default: variance]
             fisher: Option<Fisher> = None,
             /// Form of metaplasticity [default: printed]
             form: Option<Form> = None,
             /// m of metaplasticity: one number, or one for each task [default: 0.43]
-            meta: Option<Vec<f64>> = None,
+            meta: Option<Vec<f64>> = None, in ranges::META,
         }
         "Learners of other authors" {
             /// Networks of sampled weights per step of bayesbinn, bimu and mesu [default: 1, 5 and 10]
-            samples: Option<usize> = None,
+            samples: Option<usize> = None, in ranges::SAMPLES,
             /// Temperature of the relaxed weights of bayesbinn and bimu [default: 0.01 and 1]
-            temperature: Option<f64> = None,
+            temperature: Option<f64> = None, in ranges::TEMPERATURE,
             /// Factor of the gradient of bayesbinn and bimu [default: images of the task / batch, and 161.3]
-            likelihood: Option<f64> = None,
+            likelihood: Option<f64> = None, in ranges::LIKELIHOOD,
             /// Factor of the divergence of bimu [default: 3.76]
-            kl: Option<f64> = None,
+            kl: Option<f64> = None, in ranges::KL,
             /// Largest learning rate of a weight of bimu [default: 0.0023]
-            max_rate: Option<f64> = None,
+            max_rate: Option<f64> = None, in ranges::MAX_RATE,
             /// Factor of the pull of bayesbinn to its prior [default: 1]
-            prior_strength: Option<f64> = None,
+            prior_strength: Option<f64> = None, in ranges::PRIOR_STRENGTH,
             /// Damping xi of the importance of si [default: 0.1]
-            damping: Option<f64> = None,
+            damping: Option<f64> = None, in ranges::DAMPING,
             /// Standard deviation of the weights of mesu before learning, times the square root of the number of
             /// inputs [default: 1]
-            sigma: Option<f64> = None,
+            sigma: Option<f64> = None, in ranges::SIGMA,
             /// Learning rate of the standard deviations of mesu [default: 2.1]
-            lr_sigma: Option<f64> = None,
+            lr_sigma: Option<f64> = None, in ranges::LR_SIGMA,
             /// Standard deviation of the prior of mesu [default: 0.3]
-            prior_sigma: Option<f64> = None,
+            prior_sigma: Option<f64> = None, in ranges::PRIOR_SIGMA,
             /// Bound of the gradients of mesu times the standard deviation; 0 for none [default: 0.36]
-            clip: Option<f64> = None,
+            clip: Option<f64> = None, in ranges::CLIP,
         }
         "Measurements" {
             /// Predictors that are measured after every epoch; all four are measured after every task, unless
             /// --evaluate selects tasks
             predictor: Vec<Predictor> = vec![Predictor::Stochastic, Predictor::Hard],
             /// Number of passes (mean_field) or networks (sampled)
-            draws: usize = 8,
+            draws: usize = 8, in ranges::DRAWS,
             /// When to measure accuracies: epoch, task, or for long streams, at a cost that does not grow,
             /// last:K (the last K tasks after every task) or curve:L (tasks 0, 1, 2, 3, 4, 5, 10, 20, 50, ...
             /// up to L steps back); every:N (all tasks so far after every N-th task)

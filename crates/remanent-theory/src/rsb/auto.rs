@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::report::RsbSolution;
 use super::task::BrokenTask;
 use crate::curve::Branch;
-use crate::parameters::{Choice, DomainError, check_alpha};
+use crate::parameters::{Choice, DomainError};
+use crate::ranges::ALPHA;
 
 /// The stabilities may be this negative before one step more is taken. Just behind a
 /// continuous onset one step leaves its stabilities negative by a few 1e-7.
@@ -57,7 +58,7 @@ impl BrokenTask<'_> {
                 let poor = self.poor_as_needed(alpha, tolerance, most_steps)?;
                 // φ of an unstable solution is too large to be compared.
                 let rival = self
-                    .all_symmetric(check_alpha(alpha)?)
+                    .all_symmetric(ALPHA.check("alpha", alpha)?)
                     .into_iter()
                     .filter(|(s, branch)| {
                         let elsewhere = !matches!(branch, Branch::Poor | Branch::Only);

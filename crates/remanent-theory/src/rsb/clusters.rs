@@ -27,7 +27,8 @@ use super::report::{RsbSolution, finish};
 use super::solve::solve_at_x;
 use super::state::{State, StepConjugates, gap_index, x_index};
 use super::task::BrokenTask;
-use crate::parameters::{Choice, DomainError, check_alpha};
+use crate::parameters::{Choice, DomainError};
+use crate::ranges::ALPHA;
 use crate::solution::Termination;
 
 /// Gaps are looked for between these multiples of q_0_hat.
@@ -43,7 +44,7 @@ impl BrokenTask<'_> {
     /// of the typical state. Its complexity is positive between the dynamical and
     /// the static transition. A row that says so if there is none.
     pub fn at_one(&self, alpha: f64) -> Result<RsbSolution, DomainError> {
-        let alpha = check_alpha(alpha)?;
+        let alpha = ALPHA.check("alpha", alpha)?;
         let system = self.system();
         let none = |why| RsbSolution::none(alpha, system.beta, 1, why);
         let symmetric = self.symmetric(alpha, Choice::Poor)?;

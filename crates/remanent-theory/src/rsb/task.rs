@@ -15,7 +15,8 @@ use super::solve::{Hold, solve};
 use super::state::{State, alpha_index, gap_index, x_index};
 use super::trace::{Care, FIRST_GAP, FIRST_NARROW_GAP, Origin, Trace, hermite};
 use crate::curve::{Branch, Curve};
-use crate::parameters::{Choice, DomainError, check_alpha};
+use crate::parameters::{Choice, DomainError};
+use crate::ranges::ALPHA;
 use crate::resolution::Resolution;
 use crate::roots::{Found, roots};
 use crate::single::{SingleTask, choose, why_none};
@@ -125,7 +126,7 @@ impl<'a> BrokenTask<'a> {
 
     /// The replica-symmetric solution of choice; a row that says so if there is none.
     pub fn symmetric(&self, alpha: f64, choice: Choice) -> Result<RsbSolution, DomainError> {
-        let alpha = check_alpha(alpha)?;
+        let alpha = ALPHA.check("alpha", alpha)?;
         let traced;
         let curve = if alpha <= self.reach {
             self.curve()
@@ -257,7 +258,7 @@ impl<'a> BrokenTask<'a> {
     /// 0 steps those of the replica-symmetric equations. With x_K > 1 they are of
     /// no measure over clusters and are left out.
     pub fn solve(&self, alpha: f64, steps: usize) -> Result<Vec<RsbSolution>, DomainError> {
-        let alpha = check_alpha(alpha)?;
+        let alpha = ALPHA.check("alpha", alpha)?;
         if steps == 0 {
             return Ok(self.all_symmetric(alpha).into_iter().map(|(s, _)| s).collect());
         }
@@ -284,7 +285,7 @@ impl<'a> BrokenTask<'a> {
     /// The solution with `steps` steps at `alpha` on the poor branch: before the
     /// fold of the broken curve. A row that says so if there is none.
     pub fn poor(&self, alpha: f64, steps: usize) -> Result<RsbSolution, DomainError> {
-        let alpha = check_alpha(alpha)?;
+        let alpha = ALPHA.check("alpha", alpha)?;
         if steps == 0 {
             return self.symmetric(alpha, Choice::Poor);
         }
