@@ -46,7 +46,7 @@ use thiserror::Error;
 use toml::Table as Config;
 
 use crate::config::ConfigError;
-use crate::options::Options;
+use crate::options::{Options, Range};
 use crate::plan::{Layers, Plan, PlanError};
 use crate::simulation::SettingError;
 use crate::theory::QueryError;
@@ -165,6 +165,12 @@ pub struct RunOptions<'a> {
     pub watcher: &'a dyn Watcher,
     /// Set to stop: cells save checkpoints first.
     pub interrupt: &'a AtomicBool,
+}
+
+/// Seconds between checkpoints as a time.
+pub fn checkpoint_interval(seconds: f64) -> Result<Duration, ValueError> {
+    Range::between(0.0, 1e6).check("checkpoint_every", seconds)?;
+    Ok(Duration::from_secs_f64(seconds))
 }
 
 impl RunOptions<'static> {

@@ -54,7 +54,7 @@
 
 use std::fmt::Write;
 
-pub use remanent_math::range::Range;
+pub use remanent_math::range::{OutOfRange, Range};
 use toml::{Table, Value};
 
 use crate::config::nearest;

@@ -176,19 +176,13 @@ fn numbers(results: &Results) -> Vec<CaseNumbers> {
     results.cases.iter().map(of).collect()
 }
 
+/// Files that a finished run leaves.
+pub const RESULT_FILES: [&str; 6] =
+    ["training.svg", "summary.json", "summary.csv", "accuracy.csv", "epochs.csv", "results.npz"];
+
 /// Removes a run directory: the files that the program has written there, and the folder if nothing else is
 /// left in it. Returns whether it was. Refused with [`StoreError::InUse`] while a process works there.
 pub fn remove(directory: &Path) -> Result<bool, StoreError> {
-    const FILES: [&str; 8] = [
-        progress::FILE,
-        "training.svg",
-        "summary.json",
-        "summary.csv",
-        "accuracy.csv",
-        "epochs.csv",
-        "results.npz",
-        "plot.svg",
-    ];
     remanent_store::remove(directory)?;
     let gone = |result: io::Result<()>, path: &Path| match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -197,7 +191,8 @@ pub fn remove(directory: &Path) -> Result<bool, StoreError> {
     for folder in ["tensorboard", "slurm"].map(|name| directory.join(name)) {
         gone(fs::remove_dir_all(&folder), &folder)?;
     }
-    for file in FILES.map(|name| directory.join(name)) {
+    for file in RESULT_FILES.into_iter().chain([progress::FILE, "plot.svg"]) {
+        let file = directory.join(file);
         gone(fs::remove_file(&file), &file)?;
     }
     Ok(fs::remove_dir(directory).is_ok())

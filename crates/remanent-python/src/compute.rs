@@ -151,16 +151,10 @@ pub fn install<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyRe
 #[pyfunction]
 #[pyo3(signature = (threads=None))]
 pub fn set_threads(threads: Option<i64>) -> PyResult<()> {
-    let wanted = match threads {
-        None => 0,
-        Some(threads @ 1..=1024) => threads as usize,
-        Some(threads) => {
-            return Err(Fault::value(format!(
-                "threads = {threads} is out of range: it must be between 1 and 1024"
-            ))
-            .into());
-        }
-    };
+    if let Some(threads) = threads {
+        Fault::unless_in(remanent::THREADS, "threads", threads as f64)?;
+    }
+    let wanted = threads.map_or(0, |threads| threads as usize);
     let mut state = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
     state.wanted = wanted;
     if state.process == process::id() {

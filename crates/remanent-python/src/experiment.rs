@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -11,7 +10,7 @@ use remanent_lab::bound::BoundStudy;
 use remanent_lab::config;
 use remanent_lab::convergence::ConvergenceStudy;
 use remanent_lab::experiment::{
-    Detail, Experiment as Lab, Prepared, Report, Resources, RunOptions,
+    Detail, Experiment as Lab, Prepared, Report, Resources, RunOptions, checkpoint_interval,
 };
 use remanent_lab::options::Options;
 use remanent_lab::plan::Layers;
@@ -108,13 +107,7 @@ impl Experiment {
         checkpoint_every: f64,
         watcher: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        if !(0.0..=1e6).contains(&checkpoint_every) {
-            return Err(Fault::value(format!(
-                "checkpoint_every = {checkpoint_every} is out of range: it must be between 0 and 1e6 seconds"
-            ))
-            .into());
-        }
-        let every = Duration::from_secs_f64(checkpoint_every);
+        let every = checkpoint_interval(checkpoint_every).map_err(Fault::from)?;
         let view = convert::table(view)?;
         let inner = self.inner.clone();
         let shown = compute(py, Stop::AfterSaving, watcher.as_ref(), move |shared| {

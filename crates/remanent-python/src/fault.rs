@@ -12,6 +12,7 @@ use remanent_data::sources::SourceError;
 use remanent_data::stream::StreamError;
 use remanent_lab::config::ConfigError;
 use remanent_lab::experiment::{Error, ErrorKind};
+use remanent_lab::options::Range;
 use remanent_lab::plan::PlanError;
 use remanent_lab::theory::QueryError;
 use remanent_lab::training::{MaterialError, TrainingError};
@@ -57,6 +58,11 @@ impl Fault {
     /// Something that could not be computed.
     pub fn failure(text: impl ToString) -> Self {
         Self { kind: Kind::Failure, text: text.to_string() }
+    }
+
+    /// Fails unless a number is in its range.
+    pub fn unless_in(range: Range, name: &str, value: f64) -> Result<(), Self> {
+        range.check(name, value).map(drop).map_err(|error| Self::value(error.to_string()))
     }
 
     /// It was asked to stop.

@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyDict};
 use remanent_data::dataset::{Part, Pixels};
 use remanent_lab::training::read_parameters;
 use remanent_network::lifelong::{LearnError, Lifelong};
+use remanent_network::ranges;
 use remanent_store::Watcher;
 use serde_json::json;
 
@@ -54,12 +55,7 @@ impl Learner {
         if labels.shape()[0] != count || inputs == 0 {
             return Err(Fault::value("X needs a row with features for each label").into());
         }
-        if !(1..=1_000_000).contains(&epochs) {
-            return Err(Fault::value(format!(
-                "epochs = {epochs} is out of range: it must be from 1 to 1000000"
-            ))
-            .into());
-        }
+        Fault::unless_in(ranges::EPOCHS, "epochs", epochs as f64)?;
         let pixels = Pixels::Floats(x.values(scale.as_ref())?);
         let labels = labels.as_slice().map_err(|_| Fault::value("labels must be C-contiguous"))?;
         let part = Part { pixels, labels: labels.to_vec() };

@@ -10,6 +10,7 @@ use remanent_data::dataset::{Part, Pixels};
 use remanent_network::binary::{BinaryNetwork, Workspace, format, npz, onnx};
 use remanent_network::network::{Network, Weights};
 use remanent_network::predictor::{Predictor, Probabilities, predict, test_stream};
+use remanent_network::ranges;
 use remanent_store::{atomic, files};
 use serde_json::{Value, json};
 
@@ -175,7 +176,7 @@ impl Model {
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let images = self.images(&x)?;
         let predictor = predictor(how)?;
-        check_draws(draws)?;
+        Fault::unless_in(ranges::DRAWS, "draws", draws as f64)?;
         if predictor == Predictor::Hard {
             return self.hard(py, images, x.shape()[0]);
         }
@@ -201,7 +202,7 @@ impl Model {
         trial: Option<u32>,
     ) -> PyResult<(Bound<'py, PyArray2<f32>>, Vec<f64>)> {
         let images = self.images(&x)?;
-        check_draws(draws)?;
+        Fault::unless_in(ranges::DRAWS, "draws", draws as f64)?;
         let network = self.network("sampled")?.clone();
         let count = x.shape()[0];
         let part = part(images, count);
@@ -270,13 +271,6 @@ fn predictor(how: &str) -> Result<Predictor, Fault> {
         let names = Predictor::ALL.map(Predictor::name).join(", ");
         Fault::value(format!("how = \"{how}\" cannot be used: it must be one of {names}"))
     })
-}
-
-fn check_draws(draws: usize) -> Result<(), Fault> {
-    if (1..=10_000).contains(&draws) {
-        return Ok(());
-    }
-    Err(Fault::value(format!("draws = {draws} is out of range: it must be between 1 and 10000")))
 }
 
 /// Images without labels.

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use clap::Args;
 use remanent_lab::config::{self, ConfigError};
-use remanent_lab::experiment::{Error, Experiment, Prepared, Resources, RunOptions};
+use remanent_lab::experiment::{
+    Error, Experiment, Prepared, Resources, RunOptions, checkpoint_interval,
+};
 use remanent_lab::lists::Values;
 use remanent_lab::options::Options;
 use remanent_lab::plan::{Layers, PlanError};
@@ -36,19 +37,19 @@ impl<E: Experiment> ExperimentCommand<E> {
     /// Runs it.
     pub fn run(self, resources: &Resources, quiet: bool) -> anyhow::Result<Outcome> {
         self.output.check()?;
-        self.run.shard.check(self.run.fresh)?;
+        self.run.shard.check(self.run.how.fresh)?;
         let (prepared, directory) = self.prepare(resources)?;
         let view = E::View::read(&self.view.given)?;
-        if self.run.dry_run {
-            preview(&prepared, &directory, self.run.fresh)?;
+        if self.run.how.dry_run {
+            preview(&prepared, &directory, self.run.how.fresh)?;
             return Ok(Outcome::Done);
         }
         catch_interrupts()?;
         let voice = Voice::of_run(prepared.work(), E::UNIT, quiet, directory.clone());
         let options = RunOptions {
             directory: directory.clone(),
-            fresh: self.run.fresh,
-            checkpoint_every: interval(self.run.checkpoint_every)?,
+            fresh: self.run.how.fresh,
+            checkpoint_every: checkpoint_interval(self.run.how.checkpoint_every)?,
             watcher: &voice,
             interrupt: &INTERRUPTED,
         };
@@ -59,7 +60,7 @@ impl<E: Experiment> ExperimentCommand<E> {
         }
         let report = prepared.run(&options, &view)?;
         drop(voice);
-        let read_only = remanent_store::is_read_only(&directory) && !self.run.fresh;
+        let read_only = remanent_store::is_read_only(&directory) && !self.run.how.fresh;
         let suffix = if read_only { ", which is read-only" } else { "" };
         output::remark(quiet, &format!("records in {shown}{suffix}"));
         self.output.emit(&report, quiet)
@@ -149,17 +150,24 @@ struct RunArguments {
     /// Run directory; an earlier run in it is continued [default: runs/NAME-HASH]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Discard an earlier run in the run directory
-    #[arg(long)]
-    fresh: bool,
-    /// Seconds between checkpoints of a running cell [default: 10]
-    #[arg(long, value_name = "SECONDS", default_value_t = CHECKPOINT_EVERY.as_secs_f64(), hide_default_value = true, value_parser = flags::number, allow_hyphen_values = true)]
-    checkpoint_every: f64,
-    /// Show cells, time and memory without running anything
-    #[arg(long)]
-    dry_run: bool,
+    #[command(flatten)]
+    how: HowArguments,
     #[command(flatten)]
     shard: ShardArguments,
+}
+
+/// How cells are run.
+#[derive(Clone, Debug, Args)]
+pub struct HowArguments {
+    /// Discard an earlier run in the run directory
+    #[arg(long)]
+    pub fresh: bool,
+    /// Seconds between checkpoints of a running cell [default: 10]
+    #[arg(long, value_name = "SECONDS", default_value_t = CHECKPOINT_EVERY.as_secs_f64(), hide_default_value = true, value_parser = flags::number, allow_hyphen_values = true)]
+    pub checkpoint_every: f64,
+    /// Show cells, time and memory without running anything
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 impl RunArguments {
@@ -242,16 +250,6 @@ fn assignment(text: &str) -> Result<Table, ConfigError> {
         None => text.to_owned(),
     };
     config::parse_assignment(&text)
-}
-
-/// `--checkpoint-every` as a time.
-pub fn interval(seconds: f64) -> anyhow::Result<Duration> {
-    output::usage((0.0..=1e6).contains(&seconds), || {
-        format!(
-            "--checkpoint-every {seconds} is out of range: it must be between 0 and 1e6 seconds"
-        )
-    })?;
-    Ok(Duration::from_secs_f64(seconds))
 }
 
 /// Set when the user asks the program to stop.

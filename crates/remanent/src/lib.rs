@@ -27,7 +27,12 @@ use std::sync::atomic::Ordering;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use remanent_lab::options::Range;
+
 use crate::output::Outcome;
+
+/// Number of threads.
+pub const THREADS: Range = Range::between(1.0, 1024.0);
 
 /// Theory, simulation and training of binary networks that learn several tasks in sequence
 ///
@@ -84,9 +89,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
     output::QUIET.store(cli.quiet, Ordering::Relaxed);
     let _ = progress::FORM.set(cli.progress);
     if let Some(threads) = cli.threads {
-        output::usage((1..=1024).contains(&threads), || {
-            format!("--threads {threads} is out of range: it must be between 1 and 1024")
-        })?;
+        THREADS.check("threads", threads as f64)?;
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
     match cli.command {

@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use remanent_data::sources::SourceError;
 use remanent_lab::config::ConfigError;
 use remanent_lab::experiment::{Detail, ErrorKind, Report, run_kind};
+use remanent_lab::options::OutOfRange;
 use remanent_lab::training::{MaterialError, TrainingError};
 use remanent_lab::values::ValueError;
 use remanent_plot::{Figure, PlotError, PlotFormat, Table};
@@ -85,6 +86,7 @@ fn kind(error: &anyhow::Error) -> ErrorKind {
         _ => {}
     }
     let is_usage = error.is::<UsageError>()
+        || error.is::<OutOfRange>()
         || error.is::<ConfigError>()
         || error.is::<ValueError>()
         || error.is::<TrainingError>()

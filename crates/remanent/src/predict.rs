@@ -15,6 +15,7 @@ use remanent_lab::training::{self, TrainingError};
 use remanent_network::binary::{BinaryNetwork, Workspace};
 use remanent_network::metrics::{self, Scores, most_probable};
 use remanent_network::predictor::{Predictor, Probabilities, predict, test_stream};
+use remanent_network::ranges::DRAWS;
 use remanent_plot::{Cell, Table};
 use serde_json::{Value, json};
 
@@ -118,9 +119,7 @@ struct Answer<'a> {
 impl Predict {
     /// Runs it.
     pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
-        output::usage((1..=10_000).contains(&self.draws), || {
-            format!("--draws {} is out of range: it must be between 1 and 10000", self.draws)
-        })?;
+        DRAWS.check("draws", self.draws as f64)?;
         let choice = Choice { trial: self.trial, case: self.case };
         let path = model::locate(&self.model, choice, quiet)?;
         let model = Model::read(&path)?;

@@ -6,18 +6,18 @@ use anyhow::Context;
 use clap::Args;
 use remanent_lab::bound::BoundStudy;
 use remanent_lab::convergence::ConvergenceStudy;
-use remanent_lab::experiment::Experiment;
+use remanent_lab::experiment::{Experiment, checkpoint_interval};
 use remanent_lab::simulation::Simulation;
 use remanent_lab::theory::Query;
 use remanent_lab::training::Training;
 use remanent_plot::Table;
 use remanent_reproduce::report::{Exhibit, Report};
 use remanent_reproduce::{Cost, Place, Reproduction, Request, Stage};
-use remanent_store::{CHECKPOINT_EVERY, Share, amounts};
+use remanent_store::{Share, amounts};
 use serde_json::{Value, json};
 
 use crate::data;
-use crate::experiment::{self, INTERRUPTED};
+use crate::experiment::{self, HowArguments, INTERRUPTED};
 use crate::flags;
 use crate::output::{self, Format, Outcome};
 use crate::progress::Voice;
@@ -61,15 +61,8 @@ pub struct Reproduce {
     /// DIR/REPRODUCIBILITY.md
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Discard an earlier run in the run directory
-    #[arg(long)]
-    fresh: bool,
-    /// Seconds between checkpoints of a running cell [default: 10]
-    #[arg(long, value_name = "SECONDS", default_value_t = CHECKPOINT_EVERY.as_secs_f64(), hide_default_value = true, value_parser = flags::number, allow_hyphen_values = true)]
-    checkpoint_every: f64,
-    /// Show cells, time and memory without running anything
-    #[arg(long)]
-    dry_run: bool,
+    #[command(flatten)]
+    how: HowArguments,
     /// Directory of the datasets [default: as in remanent data]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
@@ -83,10 +76,10 @@ pub struct Reproduce {
 impl Reproduce {
     /// Runs it.
     pub fn run(self, quiet: bool) -> anyhow::Result<Outcome> {
-        self.shard.check(self.fresh)?;
+        self.shard.check(self.how.fresh)?;
         let reproduction = self.reproduction()?;
         let place = self.place()?;
-        if self.dry_run {
+        if self.how.dry_run {
             self.preview(&reproduction, &reproduction.survey(&place)?)?;
             return Ok(Outcome::Done);
         }
@@ -97,7 +90,7 @@ impl Reproduce {
         let watch = |stage: &Stage<'_>| {
             let Stage { kind, cells, work, directory } = stage;
             let shown = directory.display();
-            let read_only = remanent_store::is_read_only(directory) && !self.fresh;
+            let read_only = remanent_store::is_read_only(directory) && !self.how.fresh;
             let suffix = if read_only { ", which is read-only" } else { "" };
             output::remark(quiet, &format!("{kind}: {cells} cells, records in {shown}{suffix}"));
             Voice::of_run(*work, unit(kind), quiet, directory.to_path_buf())
@@ -149,8 +142,8 @@ impl Reproduce {
     fn place(&self) -> anyhow::Result<Place<'_>> {
         Ok(Place {
             directory: &self.out,
-            fresh: self.fresh,
-            checkpoint_every: experiment::interval(self.checkpoint_every)?,
+            fresh: self.how.fresh,
+            checkpoint_every: checkpoint_interval(self.how.checkpoint_every)?,
         })
     }
 

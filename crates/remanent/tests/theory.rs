@@ -230,7 +230,7 @@ fn bad_input_is_refused_before_anything_is_computed() {
         ("constrained --alpha 1,1 --r0 0.5 --q-star 0.5 --rsb auto", "a chain takes rsb 0 or 1"),
         ("complexity --beta 20", "alpha is missing"),
         ("complexity --alpha 1 --rows 1", "rows = 1 is out of range"),
-        ("single --alpha 1 --threads 0", "--threads 0 is out of range"),
+        ("single --alpha 1 --threads 0", "threads = 0 is out of range"),
     ]
     .into_iter()
     .map(|(line, message)| (line.split(' ').map(str::to_owned).collect(), message))

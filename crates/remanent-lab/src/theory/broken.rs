@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::cell::{PIECE, piecewise};
 use super::options::Rsb;
-use super::query::chain_json;
+use super::query::{constrained_json, scanned_json, single_json};
 use crate::options::Words;
 
 /// A question with broken symmetry. A `choice` of `None` asks for all solutions.
@@ -284,32 +284,18 @@ impl BrokenAnswer {
 
 impl BrokenAsk {
     pub(super) fn to_json(&self) -> Value {
+        let with = |mut value: Value, rsb: &str| {
+            value["rsb"] = rsb.into();
+            value
+        };
         match self {
-            Self::Single { alpha, beta, prior, choice, rsb } => json!({
-                "ask": "single",
-                "alpha": alpha,
-                "beta": beta,
-                "prior": prior.word(),
-                "branch": choice.map_or("all", Choice::word),
-                "rsb": rsb.word(),
-            }),
-            Self::Constrained { alpha, beta, q_star, prior, choice, rsb } => json!({
-                "ask": "constrained",
-                "alpha": alpha,
-                "beta": beta,
-                "q_star": q_star,
-                "prior": prior.word(),
-                "branch": choice.word(),
-                "rsb": rsb.word(),
-            }),
-            Self::Chain { parameters, axes } => {
-                let mut value = chain_json(parameters, "chain");
-                value["gamma"] = json!(parameters.gamma);
-                value["q_star"] = json!(parameters.q_star);
-                value["scan"] = axes.iter().map(|a| json!([a.name, a.values])).collect();
-                value["rsb"] = "1".into();
-                value
+            Self::Single { alpha, beta, prior, choice, rsb } => {
+                with(single_json(alpha, beta, *prior, *choice), rsb.word())
             }
+            Self::Constrained { alpha, beta, q_star, prior, choice, rsb } => {
+                with(constrained_json(*alpha, beta, q_star, *prior, *choice), rsb.word())
+            }
+            Self::Chain { parameters, axes } => with(scanned_json(parameters, axes, "chain"), "1"),
             Self::Branches { beta, low, high, prior, steps } => json!({
                 "ask": "branches",
                 "beta": beta,

@@ -121,29 +121,11 @@ impl Query {
     /// Everything the answer depends on.
     pub fn key(&self) -> Value {
         let mut value = match &self.0 {
-            Ask::Single { alpha, beta, prior, choice } => json!({
-                "ask": "single",
-                "alpha": alpha,
-                "beta": beta,
-                "prior": prior.word(),
-                "branch": choice.map_or("all", Choice::word),
-            }),
-            Ask::Constrained { alpha, beta, q_star, prior, choice } => json!({
-                "ask": "constrained",
-                "alpha": alpha,
-                "beta": beta,
-                "q_star": q_star,
-                "prior": prior.word(),
-                "branch": choice.word(),
-            }),
-            Ask::Chain { parameters, axes } => {
-                let scan: Vec<_> = axes.iter().map(|a| json!([a.name, a.values])).collect();
-                let mut value = chain_json(parameters, "chain");
-                value["gamma"] = json!(parameters.gamma);
-                value["q_star"] = json!(parameters.q_star);
-                value["scan"] = json!(scan);
-                value
+            Ask::Single { alpha, beta, prior, choice } => single_json(alpha, beta, *prior, *choice),
+            Ask::Constrained { alpha, beta, q_star, prior, choice } => {
+                constrained_json(*alpha, beta, q_star, *prior, *choice)
             }
+            Ask::Chain { parameters, axes } => scanned_json(parameters, axes, "chain"),
             Ask::Branches { beta, low, high, prior } => json!({
                 "ask": "branches",
                 "beta": beta,
@@ -186,7 +168,48 @@ impl Query {
     }
 }
 
-pub(super) fn chain_json(parameters: &ChainParameters, ask: &str) -> Value {
+pub(super) fn single_json(
+    alpha: &[f64],
+    beta: &[f64],
+    prior: Prior,
+    choice: Option<Choice>,
+) -> Value {
+    json!({
+        "ask": "single",
+        "alpha": alpha,
+        "beta": beta,
+        "prior": prior.word(),
+        "branch": choice.map_or("all", Choice::word),
+    })
+}
+
+pub(super) fn constrained_json(
+    alpha: f64,
+    beta: &[f64],
+    q_star: &[f64],
+    prior: Prior,
+    choice: Choice,
+) -> Value {
+    json!({
+        "ask": "constrained",
+        "alpha": alpha,
+        "beta": beta,
+        "q_star": q_star,
+        "prior": prior.word(),
+        "branch": choice.word(),
+    })
+}
+
+/// A chain whose γ is given, with the axes of its scan.
+pub(super) fn scanned_json(parameters: &ChainParameters, axes: &[ScanAxis], ask: &str) -> Value {
+    let mut value = chain_json(parameters, ask);
+    value["gamma"] = json!(parameters.gamma);
+    value["q_star"] = json!(parameters.q_star);
+    value["scan"] = axes.iter().map(|a| json!([a.name, a.values])).collect();
+    value
+}
+
+fn chain_json(parameters: &ChainParameters, ask: &str) -> Value {
     let branch: Vec<_> = parameters.choice.iter().map(|choice| choice.word()).collect();
     let mut value = json!({
         "ask": ask,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::cell::piecewise;
-use super::query::{QueryError, chain_json};
+use super::query::{QueryError, scanned_json};
 
 /// A stream, or one for each combination of the scanned values.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,11 +48,7 @@ impl StreamAsk {
 
     /// Everything the answer depends on.
     pub fn to_json(&self) -> Value {
-        let scan: Vec<_> = self.axes.iter().map(|a| json!([a.name, a.values])).collect();
-        let mut value = chain_json(&self.parameters, "stationary");
-        value["gamma"] = json!(self.parameters.gamma);
-        value["q_star"] = json!(self.parameters.q_star);
-        value["scan"] = json!(scan);
+        let mut value = scanned_json(&self.parameters, &self.axes, "stationary");
         value["memory"] = json!(self.memory);
         value["remembered"] = json!(self.remembered);
         value

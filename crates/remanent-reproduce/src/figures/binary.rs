@@ -135,8 +135,7 @@ impl Study for Binary {
 
 /// `86.4 ± 0.5 %`.
 fn percent(trials: impl IntoIterator<Item = f64>) -> String {
-    let Some(e) = Estimate::of(trials) else { return "not measured".into() };
-    percent_of(&Mean { mean: e.value, standard_error: e.standard_error, n: e.trials.unwrap_or(0) })
+    Estimate::of(trials).as_ref().map_or("not measured".into(), percent_of)
 }
 
 /// `name value; name value`, of those that have one.

@@ -12,6 +12,7 @@ use remanent_network::predictor::Predictor;
 use remanent_plot::{Color, Dash, Panel, Table};
 use serde::{Deserialize, Serialize};
 
+use super::words::percent_of;
 use crate::results::{Results, Trained};
 use crate::verdict::Estimate;
 
@@ -119,13 +120,7 @@ pub fn difference(first: Option<Vec<f64>>, second: Option<Vec<f64>>) -> Option<E
 
 /// `86.4 ± 0.5 %`.
 pub fn percent(trials: Option<Vec<f64>>) -> String {
-    match trials.and_then(Estimate::of) {
-        None => "an unknown part".into(),
-        Some(Estimate { value, standard_error: Some(error), .. }) => {
-            format!("{:.1} ± {:.1} %", 100.0 * value, 100.0 * error)
-        }
-        Some(Estimate { value, .. }) => format!("{:.1} %", 100.0 * value),
-    }
+    trials.and_then(Estimate::of).as_ref().map_or("an unknown part".into(), percent_of)
 }
 
 /// How the rate of metaplasticity was chosen.

@@ -1,8 +1,6 @@
 //! Numbers in sentences.
 
-use remanent_lab::training::Mean;
-
-use crate::verdict::{Outcome, Test};
+use crate::verdict::{Estimate, Outcome, Test};
 
 /// `0.191`.
 pub fn error(eps: f64) -> String {
@@ -15,10 +13,10 @@ pub fn percent(part: f64) -> String {
 }
 
 /// `86.4 ± 0.5 %`.
-pub fn percent_of(mean: &Mean) -> String {
-    match mean.standard_error {
-        Some(se) => format!("{:.1} ± {:.1} %", 100.0 * mean.mean, 100.0 * se),
-        None => percent(mean.mean),
+pub fn percent_of(estimate: &Estimate) -> String {
+    match estimate.standard_error {
+        Some(se) => format!("{:.1} ± {:.1} %", 100.0 * estimate.value, 100.0 * se),
+        None => percent(estimate.value),
     }
 }
 

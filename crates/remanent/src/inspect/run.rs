@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use remanent_lab::plan;
+use remanent_lab::runs::RESULT_FILES;
 use remanent_lab::training::{
     self, FoundCase, FoundTrial, TrainingSummary, TrialRecord, matrix_table, summary_table,
 };
@@ -15,17 +16,6 @@ use serde_json::{Value, json};
 use super::{Facts, Findings, checkpoint, settings, simulation};
 use crate::model::{self, MAKE_AGAIN};
 use crate::output;
-
-/// Files that a finished run leaves.
-const FILES: [&str; 7] = [
-    "training.svg",
-    "summary.json",
-    "summary.csv",
-    "accuracy.csv",
-    "epochs.csv",
-    "results.npz",
-    "tensorboard",
-];
 
 /// A case with the summary of its trials, if one is done.
 struct Case {
@@ -47,8 +37,8 @@ pub fn look(directory: &Path, quiet: bool) -> anyhow::Result<Findings> {
         output::say(&format!("damaged: {error}"));
         damaged.push(error);
     }
-    let files: Vec<_> =
-        FILES.map(|name| directory.join(name)).into_iter().filter(|path| path.exists()).collect();
+    let files = RESULT_FILES.into_iter().chain(["tensorboard"]).map(|name| directory.join(name));
+    let files: Vec<_> = files.filter(|path| path.exists()).collect();
     let mut data = json!({
         "kind": "run",
         "path": directory,
