@@ -35,6 +35,9 @@ pub struct Tracer {
     pub min_step: f64,
     /// Residual to which every point is corrected.
     pub tolerance: f64,
+    /// And to this fraction of the step. Tangents are those of the chords between points, so the shorter the step
+    /// the nearer to the curve its ends must be. But no residual need be smaller than 1e-3 of `tolerance`.
+    pub fraction: f64,
     /// Largest angle between the tangents of neighbouring points, in radians.
     pub max_angle: f64,
     /// Largest number of points.
@@ -251,6 +254,11 @@ impl Tracer {
         (points, end)
     }
 
+    /// The residual to which the point at the end of a step is corrected.
+    fn tolerance_of(&self, step: f64) -> f64 {
+        self.tolerance.min((self.fraction * step).max(1e-3 * self.tolerance))
+    }
+
     fn follow<const M: usize>(
         &self,
         f: Equations<M>,
@@ -264,8 +272,9 @@ impl Tracer {
         let mut recent = Recent { points: vec![(0.0, start.y)] };
         while points.len() < self.max_points {
             let (predicted, across) = recent.extrapolate(step, &here.tangent);
-            let found = correct(f, &predicted, &across, &here.jacobian, self.tolerance, 8)
-                .and_then(|(y, mut jacobian, evaluations)| {
+            let tolerance = self.tolerance_of(step);
+            let found = correct(f, &predicted, &across, &here.jacobian, tolerance, 8).and_then(
+                |(y, mut jacobian, evaluations)| {
                     let mut with_new = Recent { points: recent.points.clone() };
                     with_new.push(y);
                     let tangent = with_new.extrapolate(0.0, &across).1;
@@ -278,7 +287,8 @@ impl Tracer {
                         evaluations,
                         angle,
                     ))
-                });
+                },
+            );
             match found {
                 Some((point, evaluations, angle)) => {
                     recent.push(point.y);
@@ -330,6 +340,7 @@ mod tests {
         max_step: 0.3,
         min_step: 1e-6,
         tolerance: 1e-12,
+        fraction: f64::INFINITY,
         max_angle: 0.3,
         max_points: 400,
     };

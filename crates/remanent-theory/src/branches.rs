@@ -15,7 +15,7 @@ use crate::roots::roots_on;
 use crate::single::SingleTask;
 use crate::solution::{Solution, Termination};
 use crate::stage::{Stage, climb, conclude, finish};
-use crate::task::{Task, from_coordinates};
+use crate::task::Task;
 
 /// A fold (spinodal): the end of the poor or of the good branch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -238,7 +238,7 @@ pub fn crossing(curve: &Curve, resolution: Resolution) -> Option<Crossing> {
 }
 
 fn replicon(task: &Task, p: &CurvePoint, resolution: Resolution) -> f64 {
-    let c = from_coordinates(&[p.y[0], p.y[1], p.y[2]]);
+    let c = task.conjugates(&[p.y[0], p.y[1], p.y[2]]);
     task.iterate(&c, resolution).map_or(f64::NAN, |iteration| {
         1.0 - p.y[3].exp() * iteration.energy.curvature2 * iteration.site.variance2
     })

@@ -288,6 +288,7 @@ impl<'a> Curve<'a> {
             max_step: 0.15,
             min_step: 1e-6,
             tolerance: 1e-9,
+            fraction: f64::INFINITY,
             max_angle: 0.15,
             max_points: 300,
         };

@@ -1,23 +1,31 @@
 //! The two ends of the curve, where a solution is found without a start: α so
 //! small, or so large, that iterating the equations leads to it.
 
-use remanent_math::scalar;
+use remanent_math::{linear, scalar};
 
 use crate::energy::energy;
 use crate::fields::site_averages;
 use crate::overlaps::{Conjugates, Overlaps};
 use crate::resolution::Resolution;
-use crate::task::{Task, constraint, from_coordinates, to_coordinates};
+use crate::task::{Task, constraint};
 
-/// Iterates the equations `count` times from `c`.
+/// How often the equations are iterated at most.
+const ITERATIONS: usize = 12;
+/// And until no coordinate moves by more than this.
+const SETTLED: f64 = 1e-3;
+/// The fraction of the nodes with which they are.
+const COARSE: f64 = 0.34;
+
+/// Iterates the equations from `c`, with few nodes: the result is polished.
 fn iterate(
     task: &Task,
     mut c: Conjugates,
     alpha: f64,
-    count: usize,
     resolution: Resolution,
 ) -> Option<Conjugates> {
-    for _ in 0..count {
+    let resolution = Resolution::unchecked(COARSE.min(resolution.factor()));
+    for _ in 0..ITERATIONS {
+        let before = task.coordinates(&c);
         if task.one_minus_q_star.is_some() {
             c.stiffness = constrained_stiffness(task, &c, resolution)?;
         }
@@ -27,6 +35,10 @@ fn iterate(
         }
         c.q_0_hat = alpha * iteration.energy.q_0_hat;
         c.r_hat = alpha * iteration.energy.r_hat;
+        let moved = linear::max_norm(&linear::axpy(&task.coordinates(&c), -1.0, &before));
+        if moved < SETTLED {
+            break;
+        }
     }
     Some(c)
 }
@@ -51,7 +63,7 @@ fn constrained_stiffness(task: &Task, c: &Conjugates, resolution: Resolution) ->
 }
 
 fn polished(task: &Task, c: Conjugates, alpha: f64, resolution: Resolution) -> Option<[f64; 4]> {
-    let root = task.solve(alpha, to_coordinates(&c), None, resolution);
+    let root = task.solve(alpha, task.coordinates(&c), None, resolution);
     // Coarse quadrature has noise of its own.
     (root.residual < 1e-5).then_some([root.x[0], root.x[1], root.x[2], alpha.ln()])
 }
@@ -64,7 +76,7 @@ pub(crate) fn start_of_poor(task: &Task, alpha: f64, resolution: Resolution) -> 
     (0..10).find_map(|k| {
         let alpha = smallest * 0.3_f64.powi(k);
         let c = Conjugates { stiffness: 0.0, q_0_hat: alpha, r_hat: 0.3 * alpha };
-        polished(task, iterate(task, c, alpha, 12, resolution)?, alpha, resolution)
+        polished(task, iterate(task, c, alpha, resolution)?, alpha, resolution)
     })
 }
 
@@ -92,8 +104,8 @@ pub(crate) fn start_of_good(
             q_0_hat: alpha * energy.q_0_hat,
             r_hat: alpha * energy.r_hat,
         };
-        let y = polished(task, iterate(task, c, alpha, 12, resolution)?, alpha, resolution)?;
-        let found = task.iterate(&from_coordinates(&[y[0], y[1], y[2]]), resolution)?.site.overlaps;
+        let y = polished(task, iterate(task, c, alpha, resolution)?, alpha, resolution)?;
+        let found = task.iterate(&task.conjugates(&[y[0], y[1], y[2]]), resolution)?.site.overlaps;
         let largest = task.one_minus_q_star.map_or(1.0, |kappa| (1.0 - kappa).sqrt());
         (found.r > 0.9 * largest).then_some(y)
     })

@@ -12,10 +12,11 @@ use std::borrow::Cow;
 use remanent_math::grid::{Cluster, Nodes, Spread};
 
 use crate::inherited::InheritedLaw;
-use crate::law::{Field, NODES, Panels, fold_nodes};
+use crate::law::{Field, NODES, Panel, Panels, fold_nodes};
 use crate::overlaps::{Conjugates, Overlaps};
 use crate::resolution::Resolution;
 use crate::site::{Moments, Site};
+use crate::smoothness::Smoothness;
 
 /// Gaussian tails are cut at this many standard deviations above the mean.
 const REACH: f64 = 9.0;
@@ -28,6 +29,21 @@ const REACH_OF_LAWS: f64 = 12.0;
 const UNDERFLOW: f64 = 37.0;
 /// Beyond this many it does not matter to an average.
 const NEGLIGIBLE: f64 = 10.0;
+
+/// A law longer than this many of its finest scales is worth being looked at place by place.
+const LONG: f64 = 2500.0;
+/// Grids of more nodes than this are worth being fitted to the law of the field place by place.
+const MANY: f64 = 1000.0;
+/// The length of a panel of 16 nodes in units of the width of a Gaussian, of the scale of a law on panels, and of
+/// that of a cluster.
+const OF_GAUSSIAN: f64 = 5.0;
+const OF_PANEL: f64 = 7.0;
+const OF_CLUSTER: f64 = 1.6;
+/// Panels are not longer than this at a coarse resolution.
+const COARSEST: f64 = 0.6;
+
+/// Means that differ by less than this fraction are nearly equal: their differences lose digits.
+const NEARLY_EQUAL: f64 = 1e-5;
 
 /// The law of B.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +120,24 @@ impl<'a> Fields<'a> {
     pub(crate) fn smoothness(&self) -> f64 {
         let inherited = self.mixing().map_or(0.0, |law| 0.46 * self.coupling * law.finest());
         self.deviation.max(inherited)
+    }
+
+    /// The same place by place, if the whole law is much longer than its finest place. A bounded anchor's law ends with
+    /// a jump, to which its panels are graded: there it is taken as the same everywhere.
+    pub(crate) fn local_smoothness(&self) -> Smoothness {
+        let finest = self.smoothness();
+        let is_long = |law: &InheritedLaw| {
+            let panels = &law.panels().panels;
+            let ends = panels.first().zip(panels.last());
+            let length = ends.map_or(0.0, |(first, last)| last.middle - first.middle);
+            law.bound().is_none() && self.coupling * length > LONG * finest
+        };
+        match self.mixing() {
+            Some(law) if is_long(law) => {
+                Smoothness::new(&law.panels().panels, self.mean, self.coupling, self.deviation)
+            }
+            _ => Smoothness::uniform(finest),
+        }
     }
 
     /// Intervals outside of which there is no field, in rising order. Except for moments, they
@@ -195,10 +229,22 @@ impl<'a> Fields<'a> {
             clusters: &clusters,
         };
         let mut grid = FieldGrid::default();
+        let smoothness = self.local_smoothness();
         for (low, high) in intervals {
-            let Nodes { x, weights } = spread.nodes(low, high);
-            grid.fields.extend(x);
-            grid.weights.extend(weights);
+            let many = (high - low) / spread.spacing;
+            let panels = if smoothness.varies() && many > MANY {
+                fitted_panels(low, high, &smoothness, &spread, resolution)
+            } else {
+                vec![]
+            };
+            if panels.is_empty() || (NODES * panels.len()) as f64 > 0.5 * many {
+                let Nodes { x, weights } = spread.nodes(low, high);
+                grid.fields.extend(x);
+                grid.weights.extend(weights);
+            } else {
+                grid.fields.extend(panels.iter().flat_map(Panel::thetas));
+                grid.weights.extend(panels.iter().flat_map(Panel::weights));
+            }
         }
         grid
     }
@@ -290,6 +336,43 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Gauss–Legendre panels for fields from `low` to `high`, each as long as the law of the field is smooth there and
+/// the clusters of `spread` allow.
+fn fitted_panels(
+    low: f64,
+    high: f64,
+    smoothness: &Smoothness,
+    spread: &Spread,
+    resolution: Resolution,
+) -> Vec<Panel> {
+    let refinement = (resolution.factor() / Resolution::STANDARD.factor()).max(COARSEST);
+    let longest = |from: f64, to: f64| {
+        let scale = smoothness.between(from, to);
+        let of_law = if smoothness.is_width(scale) { OF_GAUSSIAN } else { OF_PANEL } * scale;
+        let of_clusters = spread.clusters.iter().map(|c| {
+            let distance = (from - c.centre).max(c.centre - to).max(0.0);
+            OF_CLUSTER * (c.scale * c.scale + distance * distance).sqrt() / c.strength
+        });
+        of_clusters.fold(of_law, f64::min) / refinement
+    };
+    let mut panels = vec![];
+    let mut from = low;
+    while from < high {
+        let mut length = longest(from, from);
+        for _ in 0..8 {
+            let allowed = longest(from, from + length);
+            if allowed >= length {
+                break;
+            }
+            length = allowed.max(0.5 * length);
+        }
+        let to = (from + length).min(high);
+        panels.push(Panel { middle: 0.5 * (from + to), half: 0.5 * (to - from), scale: 0.0 });
+        from = to;
+    }
+    panels
+}
+
 /// The order parameters and what else the free energy needs, from the law of the field.
 pub fn site_averages(site: &Site, fields: &Fields, resolution: Resolution) -> SiteAverages {
     let grid = fields.grid(site, Purpose::Moments, resolution);
@@ -297,6 +380,58 @@ pub fn site_averages(site: &Site, fields: &Fields, resolution: Resolution) -> Si
     let mut moments = Vec::with_capacity(grid.fields.len());
     site.moments(&grid.fields, resolution.factor(), &mut moments);
     SiteAverages { defect, ..average(site, &grid.fields, &probabilities, &moments) }
+}
+
+/// The variance of ⟨m⟩ over the fields, where its values are so near to each other that their differences are lost in
+/// the rounding of `size`. They are also sums of d⟨m⟩/dB, the variance of m in a field, and in each field the way
+/// with the smaller error is taken.
+fn spread_of_means(fields: &[f64], probabilities: &[f64], moments: &[Moments], size: f64) -> f64 {
+    let count = fields.len();
+    let likeliest =
+        (0..count).fold(0, |best, k| if probabilities[k] > probabilities[best] { k } else { best });
+    // From gaps or means, whichever keeps its accuracy.
+    let apart = |k: usize| {
+        let (a, b) = (&moments[k], &moments[likeliest]);
+        let sign = if fields[k] >= 0.0 { 1.0 } else { -1.0 };
+        sign * if (fields[k] >= 0.0) != (fields[likeliest] >= 0.0) {
+            a.mean + b.mean
+        } else if b.mean < 0.5 {
+            a.mean - b.mean
+        } else {
+            b.gap - a.gap
+        }
+    };
+    // The trapezoid rule from field k to the next, and its error h³ v''/12.
+    let length = |k: usize| fields[k + 1] - fields[k];
+    let slope = |k: usize| (moments[k + 1].variance - moments[k].variance) / length(k);
+    let bend = |k: usize| {
+        let inside = k > 0 && k + 1 < count;
+        if inside { 2.0 * (slope(k) - slope(k - 1)) / (length(k) + length(k - 1)) } else { 0.0 }
+    };
+    let step = |k: usize| {
+        let area = 0.5 * length(k) * (moments[k].variance + moments[k + 1].variance);
+        (area, length(k).powi(3) / 12.0 * bend(k).abs().max(bend(k + 1).abs()))
+    };
+    let mut deviations = vec![0.0; count];
+    let rounding = f64::EPSILON * size;
+    for downwards in [false, true] {
+        let (mut sum, mut error) = (0.0, 0.0);
+        let way = if downwards { likeliest } else { count - 1 - likeliest };
+        for distance in 1..=way {
+            let (k, from) = if downwards {
+                (likeliest - distance, likeliest - distance)
+            } else {
+                (likeliest + distance, likeliest + distance - 1)
+            };
+            let (area, missed) = step(from);
+            sum += if downwards { -area } else { area };
+            error += missed;
+            deviations[k] = if error < rounding { sum } else { apart(k) };
+        }
+    }
+    let nodes = || deviations.iter().zip(probabilities);
+    let mean: f64 = nodes().map(|(d, p)| p * d).sum();
+    nodes().map(|(d, p)| p * (d - mean).powi(2)).sum()
 }
 
 fn average(
@@ -321,12 +456,15 @@ fn average(
     }
     let nodes = fields.iter().zip(probabilities).zip(moments);
     // Relative accuracy where r is near 1, and where it is tiny.
-    let q_0_minus_r2 = if r.abs() < 0.5 {
-        nodes.map(|((b, p), m)| p * (mean(*b, m) - r).powi(2)).sum()
+    let (of_r, mut q_0_minus_r2) = if r.abs() < 0.5 {
+        (r.abs(), nodes.map(|((b, p), m)| p * (mean(*b, m) - r).powi(2)).sum::<f64>())
     } else {
         r = 1.0 - one_minus_r;
-        nodes.map(|((b, p), m)| p * (gap(*b, m) - one_minus_r).powi(2)).sum()
+        (one_minus_r, nodes.map(|((b, p), m)| p * (gap(*b, m) - one_minus_r).powi(2)).sum())
     };
+    if q_0_minus_r2.sqrt() < NEARLY_EQUAL * of_r {
+        q_0_minus_r2 = spread_of_means(fields, probabilities, moments, of_r);
+    }
     SiteAverages {
         overlaps: Overlaps { one_minus_q_d, q_d_minus_q_0, q_0_minus_r2, r },
         ln_z,

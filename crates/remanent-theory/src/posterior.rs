@@ -15,6 +15,7 @@ use crate::inherited::{InheritedLaw, JointMasses, TRIMMED};
 use crate::law::{NODES, Panel, Panels, coefficients};
 use crate::resolution::Resolution;
 use crate::site::{Moments, Site};
+use crate::smoothness::Smoothness;
 
 /// No θ lies beyond this.
 const FARTHEST: f64 = 45.0;
@@ -38,7 +39,7 @@ pub struct Posterior {
     moments: OnceLock<Vec<Moments>>,
     resolution: Resolution,
     /// On what scale the law of the field changes.
-    smooth: f64,
+    smoothness: Smoothness,
     /// Probability of each field.
     total: Vec<f64>,
     /// The same jointly with W^k W^t = ±1 for every older task k.
@@ -54,7 +55,8 @@ impl Posterior {
         let (total, defect) = fields.normalised(&grid, Purpose::Densities);
         let joint = joint_laws(fields, &grid, &total);
         let defect = defect.max(fields.inherited.map_or(0.0, InheritedLaw::defect));
-        Self { defect, ..Self::of_law(site, grid, total, joint, fields.smoothness(), resolution) }
+        let law = Self::of_law(site, grid, total, joint, fields.smoothness(), resolution);
+        Self { defect, smoothness: fields.local_smoothness(), ..law }
     }
 
     /// The same from a law of the field on a grid, which changes on the scale `smooth`.
@@ -66,7 +68,8 @@ impl Posterior {
         smooth: f64,
         resolution: Resolution,
     ) -> Self {
-        Self { site, grid, moments: OnceLock::new(), resolution, smooth, total, joint, defect: 0.0 }
+        let (moments, smoothness) = (OnceLock::new(), Smoothness::uniform(smooth));
+        Self { site, grid, moments, resolution, smoothness, total, joint, defect: 0.0 }
     }
 
     /// The law that the next task inherits, if its teacher has overlap `r_0` with this one.
@@ -113,14 +116,20 @@ impl Posterior {
     /// Intervals of |θ| outside of which there is nothing, in rising order.
     fn intervals(&self) -> Vec<(f64, f64)> {
         let mut spans: Vec<(f64, f64)> = Vec::with_capacity(self.grid.fields.len());
-        for (moments, p) in self.moments().iter().zip(&self.total) {
+        let fields = self.grid.fields.iter().zip(self.moments());
+        for ((field, moments), p) in fields.zip(&self.total) {
             if *p < 1e-30 {
                 continue;
             }
             let (width, _) = self.site.scales(moments.reference);
-            // A narrow measure has the tails of a Gaussian, a wide one those of 1 − m².
+            // A narrow measure has the tails of a Gaussian, a wide one those of 1 − m² on the side of the corner.
             let reach = if width > 0.1 { 21.0 } else { 10.0 * width };
-            let span = (moments.reference - reach, moments.reference + reach);
+            let below = if width > 0.1 {
+                self.site.reach_below(moments.reference, field.abs()).unwrap_or(reach)
+            } else {
+                reach
+            };
+            let span = (moments.reference - below, moments.reference + reach);
             spans.push((span.0.max(0.0), span.1.min(FARTHEST)));
         }
         spans.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -138,7 +147,15 @@ impl Posterior {
     /// is that wide, or the law of its field is that smooth.
     fn scale(&self, theta: f64) -> f64 {
         let (width, response) = self.site.scales(theta);
-        let moved = 0.7 * self.smooth * response;
+        // The fields that put a weight at θ, or at −θ, are around that of which θ is the mode, within 1/⟨Δm²⟩^½.
+        let smooth = self.site.field_of_mode(theta).map_or_else(
+            || self.smoothness.between(f64::NEG_INFINITY, f64::INFINITY),
+            |(field, reach)| {
+                let at = |field: f64| self.smoothness.between(field - reach, field + reach);
+                at(field).min(at(-field))
+            },
+        );
+        let moved = 0.7 * smooth * response;
         (width * width + moved * moved).sqrt().min(0.5)
     }
 
@@ -229,7 +246,13 @@ impl Posterior {
             for side in &sides {
                 mass += side[0].iter().zip(&weights).map(|(v, w)| v * w).sum::<f64>();
             }
-            pairs.push((image.panel, sides));
+            // A halved panel changes on a smaller scale than it seemed.
+            let refinement = self.resolution.factor() / Resolution::STANDARD.factor();
+            let mut panel = image.panel;
+            if depth > 0 && self.smoothness.varies() && fading.bound().is_none() {
+                panel.scale = panel.scale.min(2.0 * panel.half * refinement / PANEL);
+            }
+            pairs.push((panel, sides));
         }
         mass
     }
@@ -273,23 +296,14 @@ pub fn signs(site: &Site, fields: &Fields, resolution: Resolution) -> Signs {
     let grid = fields.grid(site, Purpose::Signs, resolution);
     let total = fields.probabilities(&grid, Purpose::Signs);
     // In logarithms: far above the transition 1 − p is e^{−1000} and less.
-    let ln_law = |k: usize| match fields.mixing() {
-        None => grid.weights[k].ln() + fields.ln_gaussian(grid.fields[k]),
-        Some(_) => total[k].ln(),
-    };
-    let mut signs: Vec<(f64, f64)> = Vec::with_capacity(grid.fields.len());
-    let mut wrong = f64::NEG_INFINITY;
-    for chunk in grid.fields.chunks(32) {
-        let first = signs.len();
-        signs.extend(site.ln_sign_probabilities(chunk, resolution.factor()));
-        let terms = (first..signs.len()).map(|k| ln_law(k) + signs[k].0);
-        wrong = ln_sum_exp(terms.chain([wrong]));
-        // P(m < 0) falls with the field: from here on it adds nothing.
-        if chunk[0] > 0.0 && signs[first].0 < wrong - 60.0 {
-            signs.resize(grid.fields.len(), (f64::NEG_INFINITY, 0.0));
-            break;
+    let ln_law: Vec<f64> = match fields.mixing() {
+        None => {
+            let nodes = grid.fields.iter().zip(&grid.weights);
+            nodes.map(|(field, weight)| weight.ln() + fields.ln_gaussian(*field)).collect()
         }
-    }
+        Some(_) => total.iter().map(|p| p.ln()).collect(),
+    };
+    let (signs, wrong) = ln_signs(site, &grid.fields, &total, &ln_law, resolution);
     let joint = joint_laws(fields, &grid, &total);
     let signs: Vec<(f64, f64)> = signs.into_iter().map(|(n, p)| (n.exp(), p.exp())).collect();
     let right: f64 = total.iter().zip(&signs).map(|(p, s)| p * s.1).sum();
@@ -298,6 +312,46 @@ pub fn signs(site: &Site, fields: &Fields, resolution: Resolution) -> Signs {
         ln_one_plus_p: std::f64::consts::LN_2 + right.ln(),
         older: joint.iter().map(|[plus, minus]| agreement(plus, minus, &signs)).collect(),
     }
+}
+
+/// How many fields are taken or left together.
+const BLOCK: usize = 32;
+/// Fields that hold less than e^{−60} of what is sought are left out.
+const LEFT_OUT: f64 = 60.0;
+/// Fields less probable than this do not matter to overlaps with older teachers.
+const IMPROBABLE: f64 = 1e-40;
+
+/// (ln P(m < 0), ln P(m > 0)) in each of the rising `fields`, and ln P(m < 0) of all of them together. Where the
+/// grid has to reach to B = 0 through many widths of a Gaussian, few fields matter: P(m < 0) falls with the
+/// field, so its value in the first field of a block bounds what the block can add.
+fn ln_signs(
+    site: &Site,
+    fields: &[f64],
+    total: &[f64],
+    ln_law: &[f64],
+    resolution: Resolution,
+) -> (Vec<(f64, f64)>, f64) {
+    let heads: Vec<f64> = fields.iter().step_by(BLOCK).copied().collect();
+    let at_heads = site.ln_sign_probabilities(&heads, resolution.factor());
+    let terms = at_heads.iter().zip(ln_law.iter().step_by(BLOCK)).map(|(s, law)| s.0 + law);
+    let negligible = terms.fold(f64::NEG_INFINITY, f64::max) - LEFT_OUT;
+    let largest = |values: &[f64]| values.iter().fold(f64::NEG_INFINITY, |m, v| f64::max(m, *v));
+    let mut signs: Vec<(f64, f64)> = Vec::with_capacity(fields.len());
+    let mut wrong = f64::NEG_INFINITY;
+    let blocks = ln_law.chunks(BLOCK).zip(total.chunks(BLOCK)).zip(fields.chunks(BLOCK));
+    for (((ln_law, total), block), head) in blocks.zip(&at_heads) {
+        let is_decided = block[0] > 0.0 && head.0 < negligible;
+        let adds = head.0 + largest(ln_law) > negligible || largest(total) > IMPROBABLE;
+        if is_decided || !adds {
+            signs.resize(signs.len() + block.len(), (f64::NEG_INFINITY, 0.0));
+            continue;
+        }
+        let first = signs.len();
+        signs.extend(site.ln_sign_probabilities(block, resolution.factor()));
+        let terms = signs[first..].iter().zip(ln_law).map(|(s, law)| s.0 + law);
+        wrong = ln_sum_exp(terms.chain([wrong]));
+    }
+    (signs, wrong)
 }
 
 /// The overlap with a teacher W^k, from the laws of the field where W^k W^t = 1 and −1 and from the

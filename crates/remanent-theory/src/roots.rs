@@ -7,7 +7,7 @@ use crate::curve::{Branch, Curve, Start};
 use crate::overlaps::Conjugates;
 use crate::posterior::Posterior;
 use crate::resolution::Resolution;
-use crate::task::{Coordinates, Iteration, Task, from_coordinates};
+use crate::task::{Coordinates, Iteration, Task};
 
 /// A root of the equations before its observables are computed.
 #[derive(Clone, Copy, Debug)]
@@ -23,13 +23,13 @@ pub struct Found {
 impl Found {
     /// The law of the magnetisations that the task leaves.
     pub fn posterior(&self, task: &Task, resolution: Resolution) -> Posterior {
-        let c = from_coordinates(&self.root.x);
+        let c = task.conjugates(&self.root.x);
         Posterior::new(task.site(&c), &task.fields(&c), resolution)
     }
 
     /// −βf (or the potential) per weight.
     pub fn minus_beta_f(&self, task: &Task, alpha: f64, resolution: Resolution) -> f64 {
-        let c = from_coordinates(&self.root.x);
+        let c = task.conjugates(&self.root.x);
         task.iterate(&c, resolution)
             .map_or(f64::NAN, |iteration| free_energy(task, alpha, &c, &iteration))
     }

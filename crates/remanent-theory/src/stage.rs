@@ -23,7 +23,7 @@ use crate::resolution::Resolution;
 use crate::roots::{Found, free_energy};
 use crate::solution::{Solution, Termination};
 use crate::strand::equations;
-use crate::task::{Iteration, Task, from_coordinates};
+use crate::task::{Iteration, Task};
 
 /// The largest relative change between two stages at which a solution is converged.
 pub const ACCURACY: f64 = 1e-8;
@@ -43,6 +43,7 @@ const ROUNDING: f64 = 1e-14;
 pub struct Stage {
     /// The root.
     pub root: Root<3>,
+    conjugates: Conjugates,
     /// What is reported; without an estimate of its error.
     pub solution: Solution,
     /// The overlaps with the teachers of all older tasks, and with its own.
@@ -51,6 +52,8 @@ pub struct Stage {
     floor: f64,
     /// How far the root may be from where the equations hold, in coordinates, and how much of the laws is not resolved.
     uncertainty: f64,
+    /// The part of it that rounding leaves, whatever the number of nodes.
+    rounding: f64,
 }
 
 impl Stage {
@@ -78,13 +81,14 @@ impl Stage {
         root: Root<3>,
         resolution: Resolution,
     ) -> Option<Self> {
-        let iteration = task.iterate(&from_coordinates(&root.x), resolution)?;
+        let iteration = task.iterate(&task.conjugates(&root.x), resolution)?;
         let residual = task.residual_of(&root.x, alpha.ln(), &iteration)?;
         let step = linear::solve(root.jacobian, residual).as_ref().map_or(0.0, linear::max_norm);
         let unresolved = iteration.site.defect + task.inherited.map_or(0.0, InheritedLaw::defect);
-        let uncertainty = step + ROUNDING * linear::inverse_norm(&root.jacobian) + unresolved;
+        let rounding = ROUNDING * linear::inverse_norm(&root.jacobian);
+        let uncertainty = step + rounding + unresolved;
         let stage = Self::after(task, alpha, branch, root, &iteration, resolution);
-        Some(Self { uncertainty, ..stage })
+        Some(Self { uncertainty, rounding, ..stage })
     }
 
     /// The same, if the iteration from the root is known.
@@ -96,7 +100,7 @@ impl Stage {
         iteration: &Iteration,
         resolution: Resolution,
     ) -> Self {
-        let c = from_coordinates(&root.x);
+        let c = task.conjugates(&root.x);
         let fields = task.fields(&c);
         let Signs { ln_one_minus_p, ln_one_plus_p, older } =
             signs(&task.site(&c), &fields, resolution);
@@ -129,7 +133,7 @@ impl Stage {
         };
         let agreements = older.into_iter().chain([own]).collect();
         let floor = if fields.mixing().is_some() { RARE } else { 0.0 };
-        Self { root, solution, agreements, floor, uncertainty: 0.0 }
+        Self { root, conjugates: c, solution, agreements, floor, uncertainty: 0.0, rounding: 0.0 }
     }
 
     /// The same with other older tasks.
@@ -140,12 +144,12 @@ impl Stage {
 
     /// The conjugates.
     pub fn conjugates(&self) -> Conjugates {
-        from_coordinates(&self.root.x)
+        self.conjugates
     }
 
     /// The law of the magnetisations that the task leaves.
     pub fn posterior(&self, task: &Task, resolution: Resolution) -> Posterior {
-        let c = from_coordinates(&self.root.x);
+        let c = self.conjugates;
         Posterior::new(task.site(&c), &task.fields(&c), resolution)
     }
 
@@ -173,7 +177,7 @@ impl Stage {
         let near =
             settle(&mut f, point, 1e-12).or_else(|| settle(&mut f, point, 1e-10)).unwrap_or(*point);
         let x = [near.y[0], near.y[1], near.y[2]];
-        let iteration = task.iterate(&from_coordinates(&x), resolution)?;
+        let iteration = task.iterate(&task.conjugates(&x), resolution)?;
         let residual = linear::max_norm(&task.residual_of(&x, near.y[3], &iteration)?);
         let jacobian = std::array::from_fn(|i| std::array::from_fn(|j| near.jacobian[i][j]));
         let root = Root { x, residual, jacobian, outcome: Outcome::Converged };
@@ -235,13 +239,15 @@ pub fn climb(
     let mut best = stages.len() - 1;
     while stages.len() < STAGES {
         let Some(stage) = next(stages, stages.len()) else { break };
-        let estimate = stages[stages.len() - 1].difference(&stage).max(stage.uncertainty);
+        let difference = stages[stages.len() - 1].difference(&stage);
+        let estimate = difference.max(stage.uncertainty);
         stages.push(stage);
         if estimate < smallest {
             (smallest, best) = (estimate, stages.len() - 1);
         }
         // More nodes than these bring in rounding only.
-        if estimate <= ACCURACY || estimate > 3.0 * smallest {
+        let is_rounding = difference <= ACCURACY && stages[stages.len() - 1].rounding > ACCURACY;
+        if estimate <= ACCURACY || estimate > 3.0 * smallest || is_rounding {
             break;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use remanent_math::continuation::{Point, TraceEnd, Tracer, point_at};
+use remanent_math::continuation::{Point, TraceEnd, Tracer, advance, point_at};
 
 use crate::ends::{start_of_good, start_of_poor};
 use crate::resolution::Resolution;
@@ -32,6 +32,9 @@ impl Fold {
 pub enum StrandEnd {
     /// At the largest (or smallest) α of the trace.
     Reached,
+    /// A strand from α → 0, behind a fold, at the smallest α of the trace: the middle branch goes on to
+    /// smaller α, where it joins the good one.
+    Below,
     /// In the corner of the cube: q_d → 1 at a finite α.
     Corner,
     /// Where the equations could not be followed farther.
@@ -130,8 +133,8 @@ impl Care {
     fn undecided(self) -> f64 {
         match self {
             Self::Quick => 0.004,
-            Self::Better | Self::Smooth => 3e-4,
-            Self::Exact | Self::Drawn => 1e-6,
+            Self::Better => 3e-4,
+            Self::Smooth | Self::Exact | Self::Drawn => 1e-6,
         }
     }
 
@@ -141,6 +144,7 @@ impl Care {
             first_step: 0.7,
             max_step: if drawn { 0.5 } else { 3.0 },
             min_step: 1e-5,
+            fraction: 3e-4,
             tolerance: match self {
                 Self::Quick | Self::Better | Self::Smooth => 1e-4,
                 Self::Exact => 1e-7,
@@ -157,6 +161,7 @@ impl Care {
 }
 
 impl Strand {
+    /// Traces the strand from `start`. `of_two`: whether there is another one, from α → 0.
     fn trace(
         task: &Task,
         start: [f64; 4],
@@ -164,6 +169,7 @@ impl Strand {
         extent: Extent,
         care: Care,
         wanted: Resolution,
+        of_two: bool,
     ) -> Option<Self> {
         let resolution = care.resolution(wanted);
         let from_above = start[3] > 0.5 * farthest;
@@ -188,19 +194,24 @@ impl Strand {
         // Where α hardly moves, whether it rises or falls is worth a Jacobian.
         for p in &mut points {
             if p.tangent[3].abs() < SLOW && outside_corner(p) {
-                *p = point_at(&mut f, p.y, &p.tangent, 1e-6).unwrap_or(*p);
+                let exact = (care == Care::Smooth).then(|| advance(&mut f, p, 0.0, 1e-7)).flatten();
+                let near = || point_at(&mut f, p.y, &p.tangent, 1e-6);
+                *p = exact.or_else(near).unwrap_or(*p);
             }
         }
-        // A strand that comes back to where it began was turned round by too long a step.
-        let last = points[points.len() - 1].y[3];
-        let returned = if from_above { last > farthest } else { last < lowest };
+        let y = points[points.len() - 1].y;
+        let returned = if from_above { y[3] > farthest } else { y[3] < lowest };
+        // A strand that comes back to where it began, where q̂_0 is proportional to α, was turned round by
+        // too long a step. Elsewhere it is another branch.
+        let elsewhere = ((y[1] - start[1]) - (y[3] - start[3])).abs() > 1.0;
         let end = match end {
             _ if corner => StrandEnd::Corner,
             TraceEnd::Stopped if !returned => StrandEnd::Reached,
+            TraceEnd::Stopped if !from_above && elsewhere => StrandEnd::Below,
             _ => StrandEnd::Lost,
         };
         // A strand that comes down to where the other should have begun stands for it.
-        let whole = from_above && end == StrandEnd::Reached && !cut && last < 0.0;
+        let whole = from_above && !of_two && end == StrandEnd::Reached && !cut && y[3] < 0.0;
         if whole {
             points.reverse();
             points.iter_mut().for_each(|p| p.tangent = p.tangent.map(|v| -v));
@@ -282,15 +293,16 @@ pub(crate) fn strands(
     let farthest = FARTHEST_ALPHA.max(2.0 * alpha).ln();
     let resolution = care.resolution(wanted);
     let upward = start_of_poor(task, alpha, resolution)
-        .and_then(|y| Strand::trace(task, y, farthest, Extent::Whole, care, wanted));
+        .and_then(|y| Strand::trace(task, y, farthest, Extent::Whole, care, wanted, false));
     let end = upward.as_ref().map(|s| s.end);
     let downward = if end == Some(StrandEnd::Reached) {
         None
     } else {
         // A strand that may have to stand for the other is traced to its end.
         let extent = if end == Some(StrandEnd::Corner) { extent } else { Extent::Whole };
+        let of_two = end == Some(StrandEnd::Below);
         start_of_good(task, farthest, resolution)
-            .and_then(|y| Strand::trace(task, y, farthest, extent, care, wanted))
+            .and_then(|y| Strand::trace(task, y, farthest, extent, care, wanted, of_two))
     };
     upward.into_iter().chain(downward).collect()
 }

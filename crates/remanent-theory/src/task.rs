@@ -28,21 +28,12 @@ pub struct Task<'a> {
     pub(crate) one_minus_q_star: Option<f64>,
 }
 
-/// Coordinates of the conjugate parameters in which the solvers work:
-/// (asinh(A/√(1 + q̂_0)), ln q̂_0, ln r̂). Each changes by order 1 where the physics
-/// does; a stiffness small against the spread of the fields counts as small.
+/// Coordinates of the conjugate parameters in which the solvers work: (asinh(A/A_0), ln q̂_0, ln r̂).
+/// Each changes by order 1 where the physics does. If q_d is free, A_0 = √(1 + q̂_0): a stiffness small
+/// against the spread of the fields counts as small. If q_d is prescribed, the stiffness is what holds it, on
+/// the scale 1 + c, however far the fields spread: near q_d = 1 over 1/(1 − q_d). Then A_0 is about the
+/// smaller of the two, 1/A_0 = 1/(1 + c) + 1/√(1 + q̂_0).
 pub type Coordinates = [f64; 3];
-
-/// Conjugates from coordinates.
-pub fn from_coordinates(y: &Coordinates) -> Conjugates {
-    let q_0_hat = y[1].exp();
-    Conjugates { stiffness: y[0].sinh() * (1.0 + q_0_hat).sqrt(), q_0_hat, r_hat: y[2].exp() }
-}
-
-/// Coordinates of conjugates.
-pub fn to_coordinates(c: &Conjugates) -> Coordinates {
-    [(c.stiffness / (1.0 + c.q_0_hat).sqrt()).asinh(), c.q_0_hat.ln(), c.r_hat.ln()]
-}
 
 /// How far the self-overlap is from the one that is prescribed, relative to the smaller of
 /// q_⋆ and 1 − q_⋆; it falls with q_d.
@@ -87,6 +78,28 @@ impl<'a> Task<'a> {
         self.beta
     }
 
+    /// The unit of the stiffness in its coordinate.
+    fn unit_of_stiffness(&self, q_0_hat: f64) -> f64 {
+        let spread = (1.0 + q_0_hat).sqrt();
+        match self.one_minus_q_star {
+            None => spread,
+            Some(_) => 1.0 / (1.0 / (1.0 + self.coupling) + 1.0 / spread),
+        }
+    }
+
+    /// Conjugates from coordinates.
+    pub fn conjugates(&self, y: &Coordinates) -> Conjugates {
+        let q_0_hat = y[1].exp();
+        let stiffness = y[0].sinh() * self.unit_of_stiffness(q_0_hat);
+        Conjugates { stiffness, q_0_hat, r_hat: y[2].exp() }
+    }
+
+    /// Coordinates of conjugates.
+    pub fn coordinates(&self, c: &Conjugates) -> Coordinates {
+        let stiffness = c.stiffness / self.unit_of_stiffness(c.q_0_hat);
+        [stiffness.asinh(), c.q_0_hat.ln(), c.r_hat.ln()]
+    }
+
     /// The entropic measure at given conjugates.
     pub fn site(&self, conjugates: &Conjugates) -> Site {
         Site { stiffness: conjugates.stiffness, entropy: self.coupling }
@@ -128,7 +141,7 @@ impl<'a> Task<'a> {
         ln_alpha: f64,
         resolution: Resolution,
     ) -> Option<Coordinates> {
-        let iteration = self.iterate(&from_coordinates(y), resolution)?;
+        let iteration = self.iterate(&self.conjugates(y), resolution)?;
         self.residual_of(y, ln_alpha, &iteration)
     }
 
@@ -140,7 +153,7 @@ impl<'a> Task<'a> {
         iteration: &Iteration,
     ) -> Option<Coordinates> {
         let alpha = ln_alpha.exp();
-        let returned = to_coordinates(&Conjugates {
+        let returned = self.coordinates(&Conjugates {
             stiffness: alpha * iteration.energy.stiffness,
             q_0_hat: alpha * iteration.energy.q_0_hat,
             r_hat: alpha * iteration.energy.r_hat,

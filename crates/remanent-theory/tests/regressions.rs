@@ -3,10 +3,11 @@
 use cpu_time::ThreadTime;
 use remanent_theory::branches::branches;
 use remanent_theory::chain::{Chain, ChainParameters, ChainResult};
+use remanent_theory::curve::Branch;
 use remanent_theory::parameters::{Choice, Prior};
 use remanent_theory::resolution::Resolution;
 use remanent_theory::single::SingleTask;
-use remanent_theory::solution::Solution;
+use remanent_theory::solution::{Solution, Termination};
 
 fn chain(alpha: &[f64], beta: f64, r_0: &[f64], gamma: &[f64], q_star: &[f64]) -> ChainResult {
     checked(alpha, beta, r_0, gamma, q_star).solve()
@@ -172,4 +173,33 @@ fn a_narrow_interval_of_a_smooth_curve_has_rows() {
         assert!((row.eps / there.eps - 1.0).abs() < 1e-7, "{} {}", row.eps, there.eps);
     }
     assert!(rows.windows(2).all(|w| w[0].alpha < w[1].alpha && w[0].eps > w[1].eps));
+}
+
+/// Near q_⋆ = 1 all weights are nearly the same, and ⟨m⟩ is linear in the field with slope q_d − q_0: then
+/// q_0 − r² = q̂_0 (q_d − q_0)². The differences of means that it was computed from were lost in rounding.
+#[test]
+fn the_spread_of_nearly_equal_means_is_known() {
+    let task = SingleTask::new(2.264_283e-2).unwrap().with_q_star(0.999_999_999).unwrap();
+    let s = task.solve(12.937, Choice::Stable).unwrap();
+    let linear = s.q_0_hat * s.q_d_minus_q_0 * s.q_d_minus_q_0;
+    assert!(s.is_converged() && (s.q_0_minus_r2 / linear - 1.0).abs() < 1e-11, "{s:?}");
+}
+
+/// The poor branch ends at a fold below this α and turns back to α below the range of the trace. The good one, which
+/// comes down from α → ∞, was taken for it.
+#[test]
+fn a_branch_from_above_is_not_called_poor() {
+    let task = SingleTask::new(0.777).unwrap().with_q_star(0.999_999_999).unwrap();
+    let rows = task.all(2.69).unwrap();
+    let good = rows.iter().find(|s| s.branch == Branch::Good).expect("a good branch");
+    assert!(good.is_converged() && rows.iter().all(|s| s.branch != Branch::Poor), "{rows:?}");
+    assert!(task.solve(2.69, Choice::Poor).unwrap().termination == Termination::NoSolution);
+}
+
+/// The stiffness was traced in units of the spread of the fields, 1/(1 − q_d), and lost where it changes its sign.
+#[test]
+fn a_stiffness_that_changes_its_sign_near_the_corner_is_followed() {
+    let task = SingleTask::new(1e3).unwrap().with_q_star(0.999_999_999).unwrap();
+    let s = task.solve(1e3, Choice::Stable).unwrap();
+    assert!(s.is_converged() && s.branch == Branch::Good, "{s:?}");
 }

@@ -9,7 +9,7 @@ use remanent_theory::inherited::InheritedLaw;
 use remanent_theory::overlaps::{Conjugates, Overlaps};
 use remanent_theory::resolution::Resolution;
 use remanent_theory::roots::{Found, roots};
-use remanent_theory::task::{Task, from_coordinates};
+use remanent_theory::task::Task;
 
 fn fine() -> Resolution {
     Resolution::new(1.5).unwrap()
@@ -120,7 +120,7 @@ fn free_energy(task: &Task, alpha: f64, o: &Overlaps, c: &Conjugates) -> f64 {
 }
 
 fn check_stationary(task: &Task, alpha: f64, found: &Found) {
-    let c = from_coordinates(&found.root.x);
+    let c = task.conjugates(&found.root.x);
     let o = site_averages(&task.site(&c), &task.fields(&c), fine()).overlaps;
     let h = 2e-3 * o.one_minus_q_d.min(o.q_d_minus_q_0).min(o.q_0_minus_r2);
     let by_overlaps = [

@@ -16,14 +16,14 @@ use crate::ends::start_of_poor;
 use crate::overlaps::Conjugates;
 use crate::resolution::Resolution;
 use crate::strand::{CurvePoint, equations};
-use crate::task::{Task, from_coordinates, to_coordinates};
+use crate::task::Task;
 
 /// The largest α and the largest ln q_0_hat at which the zero is looked for.
 const FARTHEST: f64 = 60.0;
 const LARGEST_FIELDS: f64 = 19.0;
 
 fn replicon(task: &Task, y: &[f64; 4], resolution: Resolution) -> Option<f64> {
-    let turn = task.iterate(&from_coordinates(&[y[0], y[1], y[2]]), resolution)?;
+    let turn = task.iterate(&task.conjugates(&[y[0], y[1], y[2]]), resolution)?;
     Some(1.0 - y[3].exp() * turn.energy.curvature2 * turn.site.variance2)
 }
 
@@ -93,7 +93,7 @@ pub(super) fn closing(curve: &Curve, resolution: Resolution) -> Option<Closing> 
             let s = &zero.solution;
             let c =
                 Conjugates { stiffness: s.q_0_hat - s.q_d_hat, q_0_hat: s.q_0_hat, r_hat: s.r_hat };
-            let [a, b, c] = to_coordinates(&c);
+            let [a, b, c] = curve.task().coordinates(&c);
             ([a, b, c, zero.alpha.ln()], zero.branch)
         }
         // Two zeros closer together than the points of a trace.
@@ -111,7 +111,7 @@ pub(super) fn closing(curve: &Curve, resolution: Resolution) -> Option<Closing> 
 /// Solves the equations and λ = 0 for the conjugates and α.
 fn polished(task: &Task, start: [f64; 4], resolution: Resolution) -> Root<4> {
     let mut closed = |y: &[f64; 4]| {
-        let turn = task.iterate(&from_coordinates(&[y[0], y[1], y[2]]), resolution)?;
+        let turn = task.iterate(&task.conjugates(&[y[0], y[1], y[2]]), resolution)?;
         let r = task.residual_of(&[y[0], y[1], y[2]], y[3], &turn)?;
         let replicon = 1.0 - y[3].exp() * turn.energy.curvature2 * turn.site.variance2;
         Some([r[0], r[1], r[2], replicon])
@@ -138,6 +138,7 @@ where
         max_step: 1.5,
         min_step: 1e-5,
         tolerance: 1e-4,
+        fraction: f64::INFINITY,
         max_angle: 0.4,
         max_points: 300,
     };

@@ -97,6 +97,7 @@ impl Care {
                 Self::Narrow => 0.3,
             },
             min_step: 1e-5,
+            fraction: f64::INFINITY,
             tolerance: match self {
                 Self::Quick if steps == 1 => 1e-5,
                 Self::Quick => 1e-6,

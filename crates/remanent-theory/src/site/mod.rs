@@ -36,7 +36,7 @@ use remanent_math::elementary;
 
 use self::halves::all_sign_probabilities;
 use self::outwards::all_moments;
-use self::shape::{Hyperbolic, Origin, SitePoint};
+use self::shape::{DEPTH, Hyperbolic, Origin, SitePoint};
 
 /// The measure, for every field.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,6 +105,27 @@ impl Site {
     pub fn scales(&self, theta: f64) -> (f64, f64) {
         let restoring = self.restoring(&Hyperbolic::at(theta));
         (self.width(theta), 1.0 / restoring.abs().max(1e-12))
+    }
+
+    /// The field in which the mode is at θ, and how far around it fields put weights there too, if the
+    /// measure has one mode.
+    pub(crate) fn field_of_mode(&self, theta: f64) -> Option<(f64, f64)> {
+        (self.stiffness + self.entropy + 2.0 >= 0.0).then_some(())?;
+        let h = Hyperbolic::at(theta);
+        let field = self.stiffness * h.tanh + self.entropy * theta + h.sinh_2;
+        Some((field, 3.0 / (h.sech2 * self.width(theta))))
+    }
+
+    /// How far below θ, a place inside the measure in a field ≥ 0, the measure reaches, if it has one mode: at
+    /// most to 0, beyond which its other tail is smaller still.
+    pub(crate) fn reach_below(&self, theta: f64, field: f64) -> Option<f64> {
+        (self.stiffness + self.entropy + 2.0 >= 0.0).then_some(())?;
+        let lowest = self.exponent(theta, field) - 2.0 * DEPTH;
+        let mut reach = 0.25;
+        while reach < theta && self.exponent(theta - reach, field) > lowest {
+            reach *= 1.3;
+        }
+        Some(reach)
     }
 
     /// Which of `fields`, in rising order, can have put a weight at θ. If they
