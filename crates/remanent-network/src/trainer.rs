@@ -3,7 +3,7 @@
 //! The products of a layer are computed for a few upstream neurons at a time. Gradient,
 //! regularisers, optimiser and the moments of the new weights follow while these are in the cache:
 //! the gradient of a whole layer is never stored. With AVX-512, gradient and step of binary weights are one loop over
-//! small tiles ([`fused::layer`](crate::fused)).
+//! small tiles (`fused/layer.rs`).
 //!
 //! With a batch of one image there are no matrix products (`single.rs`). An input that is zero
 //! has no gradient of the likelihood. Its weights are left alone where nothing else moves
