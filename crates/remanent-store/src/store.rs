@@ -578,7 +578,14 @@ fn differing(old: &BTreeMap<String, &Value>, new: &BTreeMap<String, &Value>) -> 
     keys.into_iter()
         .map(|key| (key, old.get(key), new.get(key)))
         .filter(|(_, there, here)| there != here)
-        .map(|(key, there, here)| format!("{key}: there {}, here {}", show(there), show(here)))
+        .map(|(key, there, here)| {
+            let reason = if key == "revision" || key.ends_with(".revision") {
+                " (another version of the program, whose numbers differ)"
+            } else {
+                ""
+            };
+            format!("{key}: there {}, here {}{reason}", show(there), show(here))
+        })
         .collect()
 }
 
@@ -628,6 +635,14 @@ mod tests {
         );
         assert_eq!(differences(&there, "train", &there.config), [""; 0]);
         assert_eq!(differences(&there, "bound", &there.config), ["kind: there train, here bound"]);
+        let revision = |n: u32| json!({"cases": [{"revision": n}]});
+        let there = Marker { config: revision(1), ..there };
+        assert_eq!(
+            differences(&there, "train", &revision(4)),
+            [
+                "cases.revision: there 1, here 4 (another version of the program, whose numbers differ)"
+            ]
+        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const FIXTURES: &str = "tests/fixtures/runs-0.1.0";
 
 /// Run directories, and the commands that made them.
-const RUNS: [(&str, &str); 5] = [
+const RUNS: [(&str, &str); 4] = [
     (
         "simulate",
         "simulate --n 40 --alpha 1,1 --epochs 4 --record-every 2 --seeds 2 --scan gamma=0,1",
@@ -28,12 +28,11 @@ const RUNS: [(&str, &str); 5] = [
         "convergence",
         "simulate convergence-time --n 50 --alpha 1,2 --epochs 60 --window 20 --seeds 2",
     ),
-    (
-        "train",
-        "train --stream permuted:digits:2 --hidden 8 --epochs 1 --evaluate task --seeds 1 \
-         --train-images 200 --test-images 50",
-    ),
 ];
+
+/// A training, whose numbers have another revision since.
+const TRAINING: &str = "train --stream permuted:digits:2 --hidden 8 --epochs 1 --evaluate task --seeds 1 \
+    --train-images 200 --test-images 50 --out train";
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
@@ -89,6 +88,23 @@ fn runs_of_the_version_before_are_read_as_they_are() {
         assert_eq!(records(&run), before, "{name}: records");
         assert_eq!(fs::read(run.join("times.csv")).unwrap(), times, "{name}: nothing was computed");
     }
+}
+
+/// It is not continued with other numbers, and nothing of it is lost.
+#[test]
+fn a_training_of_an_earlier_revision_is_left_as_it_is() {
+    let directory = TempDir::new().unwrap();
+    let run = directory.path().join("train");
+    copy(&Path::new(FIXTURES).join("train"), &run);
+    let before = records(&run);
+    let output = remanent(&directory, TRAINING).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("revision: there 1, here "), "{message}");
+    assert!(message.contains("another version of the program"), "{message}");
+    assert_eq!(records(&run), before);
+    let output = remanent(&directory, "inspect train").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
 }
 
 #[test]
