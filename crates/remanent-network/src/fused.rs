@@ -154,6 +154,22 @@ fn part_mut<const N: usize>(x: &mut [f32], at: usize) -> &mut [f32; N] {
 }
 
 #[cfg(test)]
+impl Constants {
+    /// Constants for tests, in which every term counts.
+    pub(crate) fn example() -> Self {
+        let adam = AdamStep {
+            rate: 0.05,
+            spread: 1.7,
+            b1: 0.9,
+            b2: 0.99,
+            epsilon: 1e-8,
+            negligible: crate::kernels::NEGLIGIBLE,
+        };
+        Self { beta: 1.3, gamma_step: 0.7, gamma_anchor: 0.02, adam }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use remanent_math::adam;
     use remanent_math::philox::Stream;
@@ -164,15 +180,8 @@ mod tests {
     /// Several steps, with and without each term, against the separate kernels: the same bits.
     #[test]
     fn is_the_sequence_of_kernels() {
-        let adam = AdamStep {
-            rate: 0.05,
-            spread: 1.7,
-            b1: 0.9,
-            b2: 0.99,
-            epsilon: 1e-8,
-            negligible: kernels::NEGLIGIBLE,
-        };
-        let constants = Constants { beta: 1.3, gamma_step: 0.7, gamma_anchor: 0.02, adam };
+        let constants = Constants::example();
+        let adam = constants.adam;
         for (keeps, anchored) in [(false, false), (false, true), (true, false), (true, true)] {
             for n in [1, 15, 64, 65, 129, 1000] {
                 let stream = Stream::new(1, 2, 3, n as u32);

@@ -10,6 +10,9 @@ use std::arch::x86_64::*;
 use super::Constants;
 use crate::kernels::NEGLIGIBLE;
 
+/// Numbers of a register.
+pub const LANES: usize = 16;
+
 /// The constants in registers.
 #[derive(Clone, Copy)]
 pub struct Wide {
@@ -196,4 +199,58 @@ pub fn moments<const N: usize>(beta: __m512, theta: [__m512; N]) -> ([__m512; N]
         variance[i] = _mm512_maskz_mov_ps(is_large(variance[i]), variance[i]);
     }
     (mean, variance)
+}
+
+/// Where the weights of a [`Quad`] are.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// Where each register begins.
+    pub starts: [usize; QUAD],
+    /// Those that exist.
+    pub masks: [__mmask16; QUAD],
+}
+
+impl Place {
+    /// All numbers of an array of 64.
+    pub const WHOLE: Self = Self { starts: [0, LANES, 2 * LANES, 3 * LANES], masks: [!0; QUAD] };
+
+    /// The first so many numbers of a register, or all.
+    #[inline]
+    pub fn mask(count: usize) -> __mmask16 {
+        ((1_u32 << count.min(LANES)) - 1) as __mmask16
+    }
+}
+
+/// Some numbers, and zeros where there are none.
+///
+/// # Safety
+///
+/// The numbers of the masks must be within the slice.
+#[inline]
+#[target_feature(enable = "avx512f")]
+#[expect(unsafe_code, reason = "loads without a check of the length for each")]
+pub unsafe fn quad(x: &[f32], place: Place) -> Quad {
+    let mut out = [_mm512_setzero_ps(); QUAD];
+    for (q, out) in out.iter_mut().enumerate() {
+        let from = x.as_ptr().wrapping_add(place.starts[q]);
+        // SAFETY: numbers that are not in the mask are not read.
+        *out = unsafe { _mm512_maskz_loadu_ps(place.masks[q], from) };
+    }
+    out
+}
+
+/// Writes some numbers.
+///
+/// # Safety
+///
+/// As for [`quad`].
+#[inline]
+#[target_feature(enable = "avx512f")]
+#[expect(unsafe_code, reason = "stores without a check of the length for each")]
+pub unsafe fn put_quad(x: &mut [f32], place: Place, lanes: Quad) {
+    for (q, lanes) in lanes.into_iter().enumerate() {
+        let to = x.as_mut_ptr().wrapping_add(place.starts[q]);
+        // SAFETY: numbers that are not in the mask are not written.
+        unsafe { _mm512_mask_storeu_ps(to, place.masks[q], lanes) }
+    }
 }

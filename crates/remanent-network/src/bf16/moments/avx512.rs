@@ -10,7 +10,7 @@ use super::super::DEPTH;
 use super::super::avx512::{is_available, round};
 use super::{Gradients, State};
 use crate::fused::Constants;
-use crate::fused::avx512::{Lanes, QUAD, Quad, Wide, moments, step};
+use crate::fused::avx512::{Lanes, Place, QUAD, Quad, Wide, moments, put_quad, quad, step};
 use crate::tiles::{SIDE, Sums, Tile};
 
 /// Makes left tiles, with pairs of outputs, of the right tiles of 32 inputs, with pairs of inputs: first those of
@@ -154,7 +154,7 @@ fn descend<const KEPT: bool, const ANCHORED: bool>(
     let row = row % SIDE;
     for panel in (0..panels).step_by(2) {
         let next = (panel + 1).min(panels - 1);
-        let place = Place::of(outputs, pair, panel, both);
+        let place = place_of(outputs, pair, panel, both);
         for array in [
             &*state.learned.theta,
             &*state.learned.first,
@@ -203,7 +203,7 @@ fn renew<const KEPT: bool>(wide: &Wide, state: &mut State<'_>, pair: usize, both
     let (outputs, panels) = (state.outputs, state.mean.len());
     let minus_square = _mm512_sub_ps(_mm512_setzero_ps(), _mm512_mul_ps(wide.beta, wide.beta));
     for panel in (0..panels).step_by(2) {
-        let place = Place::of(outputs, pair, panel, both);
+        let place = place_of(outputs, pair, panel, both);
         // SAFETY: the weights of the masks exist, and all arrays have one number for each.
         let theta = unsafe { quad(state.learned.theta, place) };
         let (means, variances) = moments(wide.beta, theta);
@@ -225,35 +225,16 @@ fn renew<const KEPT: bool>(wide: &Wide, state: &mut State<'_>, pair: usize, both
     }
 }
 
-/// Where the weights of a [`Quad`] are: two inputs and two panels of outputs.
-#[derive(Clone, Copy)]
-struct Place {
-    /// The first of them.
-    at: usize,
-    /// From an input to the next.
-    outputs: usize,
-    /// Those that exist.
-    masks: [__mmask16; QUAD],
-}
-
-impl Place {
-    /// Of two inputs, or of the first of them only, and the outputs of a panel and the next.
-    #[inline]
-    fn of(outputs: usize, pair: usize, panel: usize, both: bool) -> Self {
-        let mask = |panel: usize| {
-            let width = outputs.saturating_sub(panel * SIDE).min(SIDE);
-            ((1_u32 << width) - 1) as __mmask16
-        };
-        let (left, right) = (mask(panel), mask(panel + 1));
-        let second = |mask| if both { mask } else { 0 };
-        let masks = [left, second(left), right, second(right)];
-        Self { at: 2 * pair * outputs + panel * SIDE, outputs, masks }
-    }
-
-    /// Where a register begins.
-    #[inline]
-    fn start(self, q: usize) -> usize {
-        self.at + q % 2 * self.outputs + q / 2 * SIDE
+/// The weights of two inputs, or of the first of them only, and the outputs of a panel and the next.
+#[inline]
+fn place_of(outputs: usize, pair: usize, panel: usize, both: bool) -> Place {
+    let mask = |panel: usize| Place::mask(outputs.saturating_sub(panel * SIDE));
+    let (left, right) = (mask(panel), mask(panel + 1));
+    let second = |mask| if both { mask } else { 0 };
+    let at = 2 * pair * outputs + panel * SIDE;
+    Place {
+        starts: [at, at + outputs, at + SIDE, at + outputs + SIDE],
+        masks: [left, second(left), right, second(right)],
     }
 }
 
@@ -268,47 +249,12 @@ fn numbers_of(panels: [&[u32; SIDE]; 2]) -> Quad {
     [low(first), high(first), low(second), high(second)]
 }
 
-/// Some weights, and zeros where there are none.
-///
-/// # Safety
-///
-/// The weights of the masks must be within the slice.
-#[inline]
-#[target_feature(enable = "avx512f")]
-#[expect(unsafe_code, reason = "loads without a check of the length for each")]
-unsafe fn quad(x: &[f32], place: Place) -> Quad {
-    let mut out = [_mm512_setzero_ps(); QUAD];
-    for (q, out) in out.iter_mut().enumerate() {
-        // SAFETY: numbers that are not in the mask are not read.
-        *out = unsafe {
-            _mm512_maskz_loadu_ps(place.masks[q], x.as_ptr().wrapping_add(place.start(q)))
-        };
-    }
-    out
-}
-
-/// Writes some weights.
-///
-/// # Safety
-///
-/// As for [`quad`].
-#[inline]
-#[target_feature(enable = "avx512f")]
-#[expect(unsafe_code, reason = "stores without a check of the length for each")]
-unsafe fn put_quad(x: &mut [f32], place: Place, lanes: Quad) {
-    for (q, lanes) in lanes.into_iter().enumerate() {
-        let to = x.as_mut_ptr().wrapping_add(place.start(q));
-        // SAFETY: numbers that are not in the mask are not written.
-        unsafe { _mm512_mask_storeu_ps(to, place.masks[q], lanes) }
-    }
-}
-
 /// Asks for the numbers that are used soon.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn fetch(x: &[f32], place: Place) {
     for q in 0..QUAD {
-        let ahead = x.as_ptr().wrapping_add(place.start(q) + AHEAD);
+        let ahead = x.as_ptr().wrapping_add(place.starts[q] + AHEAD);
         _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
     }
 }

@@ -1,6 +1,5 @@
 //! The packed passes against the passes over single numbers.
 
-use remanent_math::adam::AdamStep;
 use remanent_math::philox::Stream;
 
 use super::super::{Operand, Rows, multiply};
@@ -135,15 +134,8 @@ fn a_step_is_that_of_the_fused_pass() {
     if !Moments::are_available(Path::best()) {
         return;
     }
-    let adam = AdamStep {
-        rate: 0.05,
-        spread: 1.7,
-        b1: 0.9,
-        b2: 0.99,
-        epsilon: 1e-8,
-        negligible: kernels::NEGLIGIBLE,
-    };
-    let constants = Constants { beta: BETA, gamma_step: 0.7, gamma_anchor: 0.02, adam };
+    let constants = Constants::example();
+    assert_eq!(constants.beta, BETA);
     let factors = (0.31, 0.11);
     for (keeps, anchored) in [(false, false), (false, true), (true, false), (true, true)] {
         for (inputs, outputs) in SHAPES {

@@ -38,15 +38,8 @@ fn a_step_of_a_layer_is_that_of_the_gradient() {
     if !Downstream::is_available() {
         return;
     }
-    let adam = AdamStep {
-        rate: 0.05,
-        spread: 1.7,
-        b1: 0.9,
-        b2: 0.99,
-        epsilon: 1e-8,
-        negligible: kernels::NEGLIGIBLE,
-    };
-    let constants = Constants { beta: BETA, gamma_step: 0.7, gamma_anchor: 0.02, adam };
+    let constants = Constants::example();
+    assert_eq!(constants.beta, BETA);
     let mut downstream = Downstream::default();
     for (keeps, anchored) in [(false, false), (false, true), (true, false), (true, true)] {
         for (inputs, outputs, batch) in
