@@ -11,6 +11,7 @@
 //! [[case]]
 //! alpha = 1.0
 //! [[case]]
+//! name = "twice the data"  # the label in tables and figures; without it, what sets the case apart
 //! alpha = 2.0
 //! [scan]             # every case for every value
 //! "r0" = [0.0, 0.5]
@@ -21,7 +22,8 @@
 //!
 //! A scan, `key=values`, makes a case of every value; several scans make all combinations.
 //! `key.2` is the second entry of a list. A case may have a `quick` of its own, which overrides
-//! that of the file. A plan ignores `[[theory]]`, which lists questions to the theory.
+//! that of the file. A plan ignores `[[theory]]`, which lists questions to the theory, and `[[published]]`,
+//! which lists results of other authors.
 
 use std::collections::HashSet;
 
@@ -35,8 +37,8 @@ use crate::options::{Kind, OptionInfo, whole_if_possible};
 use crate::values::{self, ValueError};
 
 /// Keys that belong to the plan and not to a case.
-pub const PLAN_KEYS: [&str; 8] =
-    ["experiment", "title", "seeds", "seed", "case", "quick", "scan", "theory"];
+pub const PLAN_KEYS: [&str; 9] =
+    ["experiment", "title", "seeds", "seed", "case", "quick", "scan", "theory", "published"];
 
 /// Why a plan is invalid.
 #[derive(Debug, Error)]
@@ -106,8 +108,10 @@ pub enum PlanError {
 }
 
 /// One case: what it sets apart from the others, and its whole table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Case {
+    /// Its name, if the file gives one; a scan adds its value.
+    pub name: Option<String>,
     /// The keys in which the cases differ, with this case's values.
     pub differs: Table,
     /// All keys.
@@ -115,15 +119,18 @@ pub struct Case {
 }
 
 impl Case {
-    /// `alpha = 2, gamma = 0.1`; empty if there is one case only.
+    /// A case that sets these keys.
+    pub fn new(table: Table) -> Self {
+        Self { table, ..Self::default() }
+    }
+
+    /// Its name, or `alpha = 2, gamma = 0.1`; empty if there is one case only and it has no name.
     pub fn label(&self) -> String {
-        let show = |value: &Value| match value {
-            Value::Array(list) if list.len() == 1 => list[0].to_string(),
-            Value::String(text) => text.clone(),
-            value => value.to_string(),
-        };
+        if let Some(name) = &self.name {
+            return name.clone();
+        }
         let parts: Vec<String> =
-            self.differs.iter().map(|(key, value)| format!("{key} = {}", show(value))).collect();
+            self.differs.iter().map(|(key, value)| setting(key, value)).collect();
         parts.join(", ")
     }
 
@@ -134,6 +141,15 @@ impl Case {
             Value::Integer(x) => Some(*x as f64),
             _ => None,
         }
+    }
+}
+
+/// `gamma = 0.1`.
+fn setting(key: &str, value: &Value) -> String {
+    match value {
+        Value::Array(list) if list.len() == 1 => format!("{key} = {}", list[0]),
+        Value::String(text) => format!("{key} = {text}"),
+        value => format!("{key} = {value}"),
     }
 }
 
@@ -242,8 +258,7 @@ pub struct Layers {
 impl Plan {
     /// One case, once.
     pub fn of_one_case(table: Table) -> Self {
-        let case = Case { differs: Table::new(), table };
-        Self { cases: vec![case], ..Self::default() }
+        Self { cases: vec![Case::new(table)], ..Self::default() }
     }
 
     /// Seed and number of every trial of a case.
@@ -290,6 +305,7 @@ impl Plan {
         let settable: Vec<&str> = ["seeds", "seed", "title"].iter().chain(keys).copied().collect();
         config::check_keys(&quick, &settable, "[quick]")?;
         base.remove("theory");
+        base.remove("published");
         let listed = listed_cases(&mut base, keys)?;
         let read = |(key, value): &(String, Value)| Scan::read(key, value, options);
         let listed_scans = listed_scans(&mut base)?;
@@ -323,15 +339,15 @@ impl Plan {
         }
         let mut cases: Vec<Case> = listed
             .into_iter()
-            .map(|(case, own)| {
+            .map(|ListedCase { name, sets, quick: own }| {
                 let mut table = base.clone();
-                config::merge(&mut table, case);
+                config::merge(&mut table, sets);
                 config::merge(&mut table, under.clone());
                 if layers.quick {
                     config::merge(&mut table, own);
                 }
                 config::merge(&mut table, flags.clone());
-                Case { differs: Table::new(), table }
+                Case { name, ..Case::new(table) }
             })
             .collect();
         for scan in &scans {
@@ -347,8 +363,17 @@ impl Plan {
     }
 }
 
-/// The cases of a file, each with the `quick` of its own; one that sets nothing if none is listed.
-fn listed_cases(file: &mut Table, keys: &[&str]) -> Result<Vec<(Table, Table)>, PlanError> {
+/// A case as a file lists it.
+#[derive(Default)]
+struct ListedCase {
+    name: Option<String>,
+    sets: Table,
+    /// What it sets at reduced size.
+    quick: Table,
+}
+
+/// The cases of a file; one that sets nothing if none is listed.
+fn listed_cases(file: &mut Table, keys: &[&str]) -> Result<Vec<ListedCase>, PlanError> {
     let listed: Vec<Table> = match file.remove("case") {
         None => vec![Table::new()],
         Some(Value::Array(cases)) if cases.iter().all(Value::is_table) => {
@@ -357,15 +382,20 @@ fn listed_cases(file: &mut Table, keys: &[&str]) -> Result<Vec<(Table, Table)>, 
         Some(value) => return Err(wrong("case", &value, "tables, written [[case]]")),
     };
     let mut cases = Vec::new();
-    for mut case in listed {
-        let own = match case.remove("quick") {
+    for mut sets in listed {
+        let name = match sets.remove("name") {
+            None => None,
+            Some(Value::String(name)) if !name.trim().is_empty() => Some(name),
+            Some(value) => return Err(wrong("name", &value, "a text, the name of the case")),
+        };
+        let quick = match sets.remove("quick") {
             None => Table::new(),
             Some(Value::Table(own)) => own,
             Some(value) => return Err(wrong("quick", &value, "a table")),
         };
-        config::check_keys(&case, keys, "[[case]]")?;
-        config::check_keys(&own, keys, "quick of a [[case]]")?;
-        cases.push((case, own));
+        config::check_keys(&sets, keys, "[[case]]")?;
+        config::check_keys(&quick, keys, "quick of a [[case]]")?;
+        cases.push(ListedCase { name, sets, quick });
     }
     Ok(cases)
 }
@@ -426,6 +456,9 @@ fn spread(cases: Vec<Case>, scan: &Scan) -> Result<Vec<Case>, PlanError> {
         for value in &scan.values {
             let value = value.clone();
             let mut case = case.clone();
+            if let Some(name) = &mut case.name {
+                *name += &format!(", {}", setting(&scan.key, &value));
+            }
             match entry {
                 None => {
                     case.table.insert(name.to_owned(), value);
@@ -476,7 +509,7 @@ pub fn cases_of(configs: &[serde_json::Value]) -> Vec<Case> {
             };
             Some((key.clone(), value))
         };
-        Case { differs: Table::new(), table: known.filter_map(entry).collect() }
+        Case::new(known.filter_map(entry).collect())
     };
     let mut cases: Vec<Case> = configs.iter().map(case).collect();
     find_differences(&mut cases);
@@ -554,6 +587,19 @@ mod tests {
         assert_eq!(found.seeds, 2);
         assert!(found.cases.iter().all(|case| case.table["n"].as_integer() == Some(7)));
         assert_eq!(found.cases[1].number("alpha"), Some(3.0));
+    }
+
+    #[test]
+    fn a_case_may_have_a_name() {
+        let file = "[[case]]\nname = \"weak\"\ngamma = 0.1\n[[case]]\ngamma = 2\n\
+                    [[published]]\nname = \"weak\"\naccuracy = 0.9";
+        let labels = |scans: &[(&str, &[f64])]| -> Vec<String> {
+            plan(file, "", scans, false).unwrap().cases.iter().map(Case::label).collect()
+        };
+        assert_eq!(labels(&[]), ["weak", "gamma = 2"]);
+        assert_eq!(labels(&[("r0", &[0.0, 0.5])])[1], "weak, r0 = 0.5");
+        let unnamed = plan("[[case]]\nname = 3", "", &[], false).unwrap_err();
+        assert_eq!(unnamed, "name = 3 cannot be used: it must be a text, the name of the case");
     }
 
     #[test]

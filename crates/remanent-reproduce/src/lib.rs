@@ -37,6 +37,7 @@
 //! Cells are named by their own parameters, so that figures share what they have in common, and
 //! what another command or another machine has computed need not be computed again.
 
+mod benchmark;
 mod catalogue;
 mod exhibit;
 mod figures;
@@ -52,6 +53,10 @@ mod work;
 pub mod report;
 pub mod verdict;
 
+pub use benchmark::{
+    ALL, Benchmark, BenchmarkError, BenchmarkReport, BenchmarkRequest, PROTOCOLS, Protocol,
+    Published, Row, Source,
+};
 pub use catalogue::{CATALOGUE, Entry, UnknownFigure, select};
 pub use exhibit::judge;
 pub use keep::{KeepError, keep};

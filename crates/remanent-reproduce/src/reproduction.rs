@@ -90,7 +90,7 @@ impl<'a> Place<'a> {
     }
 
     /// Of the cells of one kind, which are in this directory.
-    fn request(
+    pub(crate) fn request(
         &self,
         directory: &'a Path,
         kind: &'a str,
@@ -261,23 +261,32 @@ impl Reproduction {
             missing.entry(batch.owners[i]).or_default().push(&batch.cells[i]);
         }
         for (owner, cells) in missing {
-            let work: u64 = cells.iter().map(|cell| cell.work()).sum();
-            let memory = cells.iter().map(|cell| cell.memory()).max().unwrap_or(0);
-            let seconds = match seconds_a_unit {
-                Some(seconds) => seconds * work as f64,
-                None => {
-                    // Cases may differ in their learners: one of either end is timed.
-                    let ends = [cells.first(), cells.last().filter(|_| cells.len() > 1)];
-                    let rates = ends.into_iter().flatten();
-                    let rates = rates.filter_map(|cell| remanent_store::rate(*cell));
-                    let times: Vec<f64> = rates.map(|rate| work as f64 / rate).collect();
-                    times.iter().sum::<f64>() / times.len().max(1) as f64
-                }
-            };
-            costs[owner].add(&Cost { cells: 0, missing: cells.len(), seconds, memory });
+            costs[owner].add(&match seconds_a_unit {
+                Some(seconds) => Cost { seconds: seconds * work_of(&cells), ..extent(&cells) },
+                None => cost_of_missing(&cells),
+            });
         }
         Ok(())
     }
+}
+
+fn work_of<C: Cell>(cells: &[&C]) -> f64 {
+    cells.iter().map(|cell| cell.work() as f64).sum()
+}
+
+/// Number and memory of cells without a record.
+fn extent<C: Cell>(cells: &[&C]) -> Cost {
+    let memory = cells.iter().map(|cell| cell.memory()).max().unwrap_or(0);
+    Cost { cells: 0, missing: cells.len(), seconds: 0.0, memory }
+}
+
+/// What cells without a record would cost. Some are run for a moment to see how fast they are: cells may
+/// be of several learners, so one of either end is timed.
+pub(crate) fn cost_of_missing<C: Cell>(cells: &[&C]) -> Cost {
+    let ends = [cells.first(), cells.last().filter(|_| cells.len() > 1)];
+    let rates = ends.into_iter().flatten().filter_map(|cell| remanent_store::rate(*cell));
+    let times: Vec<f64> = rates.map(|rate| work_of(cells) / rate).collect();
+    Cost { seconds: times.iter().sum::<f64>() / times.len().max(1) as f64, ..extent(cells) }
 }
 
 /// Runs one kind of cells after another.

@@ -100,7 +100,7 @@ fn queries(file: &Table, quick: bool) -> Result<Prepared<Query>, Error> {
             config::merge(&mut table, own);
         }
         prepared.cases.push(Query::read(&table)?);
-        prepared.plan.cases.push(Case { differs: Table::new(), table });
+        prepared.plan.cases.push(Case::new(table));
     }
     Ok(prepared)
 }

@@ -3,6 +3,7 @@
 //! Data goes to standard output, talk and progress to standard error. Exit
 //! codes: 0 done, 1 failed or not converged, 2 wrong usage, 130 interrupted after saving.
 
+mod benchmark;
 mod data;
 mod experiment;
 mod export;
@@ -64,6 +65,7 @@ enum Command {
     Simulate(Box<simulate::Simulate>),
     Train(Box<train::Train>),
     Reproduce(Box<reproduce::Reproduce>),
+    Benchmark(Box<benchmark::BenchmarkCommand>),
     /// Export a trained binary network: packed bits, NumPy, ONNX
     Export(export::Export),
     /// Predict labels of images with a trained network
@@ -97,6 +99,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Simulate(command) => command.run(cli.quiet),
         Command::Train(command) => command.run(cli.quiet),
         Command::Reproduce(command) => command.run(cli.quiet),
+        Command::Benchmark(command) => command.run(cli.quiet),
         Command::Export(command) => command.run(cli.quiet),
         Command::Predict(command) => command.run(cli.quiet),
         Command::Inspect(command) => command.run(cli.quiet),

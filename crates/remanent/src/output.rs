@@ -14,7 +14,7 @@ use remanent_lab::options::OutOfRange;
 use remanent_lab::training::{MaterialError, TrainingError};
 use remanent_lab::values::ValueError;
 use remanent_plot::{Figure, PlotError, PlotFormat, Table};
-use remanent_reproduce::RequestError;
+use remanent_reproduce::{BenchmarkError, RequestError};
 use remanent_store::RunError;
 use serde::Serialize;
 use thiserror::Error;
@@ -72,6 +72,9 @@ fn kind(error: &anyhow::Error) -> ErrorKind {
         return error.kind();
     }
     if let Some(error) = error.downcast_ref::<RequestError>() {
+        return error.kind();
+    }
+    if let Some(error) = error.downcast_ref::<BenchmarkError>() {
         return error.kind();
     }
     if let Some(error) = error.downcast_ref::<MaterialError>() {

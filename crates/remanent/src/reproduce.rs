@@ -115,18 +115,7 @@ impl Reproduce {
     /// What it would take.
     pub fn estimate(self) -> anyhow::Result<Estimate> {
         let costs = self.reproduction()?.survey(&self.place()?)?;
-        let mut all = Cost::default();
-        costs.iter().for_each(|cost| all.add(cost));
-        Ok(Estimate {
-            directory: self.out.clone(),
-            cells: all.cells,
-            missing: all.missing,
-            seconds: all.seconds,
-            // How long the cells of a figure are is not known: all equally, in each figure.
-            longest: costs.iter().map(|c| c.seconds / c.missing.max(1) as f64).fold(0.0, f64::max),
-            memory: all.memory,
-            has_plot: false,
-        })
+        Ok(Estimate::of_costs(self.out.clone(), &costs, false))
     }
 
     /// Reads the configurations of the figures.
@@ -165,7 +154,8 @@ impl Reproduce {
         let threads = rayon::current_num_threads();
         let costs = || reproduction.works().iter().zip(costs);
         let text = if self.format == Format::Json {
-            let rows = costs().map(|(work, cost)| json_of_cost(cost, work.entry.id, threads));
+            let rows =
+                costs().map(|(work, cost)| json_of_cost(cost, "figure", work.entry.id, threads));
             format!("{}\n", serde_json::to_string_pretty(&rows.collect::<Vec<_>>())?)
         } else {
             let mut table = Table::new(["figure", "cells", "to_compute", "time", "memory", "size"]);
@@ -239,7 +229,8 @@ fn json_of(report: &Report) -> Value {
     })
 }
 
-fn row(cost: &Cost, name: &str, threads: usize, size: &str) -> Vec<remanent_plot::Cell> {
+/// What something costs, as a row of a table.
+pub fn row(cost: &Cost, name: &str, threads: usize, size: &str) -> Vec<remanent_plot::Cell> {
     let (seconds, bytes) = cost.on(threads);
     let (time, memory) = if cost.missing == 0 {
         ("nothing".into(), String::new())
@@ -256,10 +247,11 @@ fn row(cost: &Cost, name: &str, threads: usize, size: &str) -> Vec<remanent_plot
     ]
 }
 
-fn json_of_cost(cost: &Cost, name: &str, threads: usize) -> Value {
+/// The same as JSON, named by `key`.
+pub fn json_of_cost(cost: &Cost, key: &str, name: &str, threads: usize) -> Value {
     let (seconds, memory) = cost.on(threads);
     json!({
-        "figure": name,
+        key: name,
         "cells": cost.cells,
         "to_compute": cost.missing,
         "seconds": seconds,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, Parser, ValueEnum};
+use remanent_reproduce::Cost;
 use remanent_store::amounts;
 
 use crate::output::{self, Outcome, UsageError};
@@ -53,7 +54,7 @@ pub struct Submit {
     /// Print the scripts and submit nothing
     #[arg(long)]
     dry_run: bool,
-    /// The command: simulate, train or reproduce with its arguments
+    /// The command: simulate, train, reproduce or benchmark with its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -82,6 +83,24 @@ pub struct Estimate {
     pub memory: u64,
     /// Whether the command draws with --plot.
     pub has_plot: bool,
+}
+
+impl Estimate {
+    /// What several groups of cells take together.
+    pub fn of_costs(directory: PathBuf, costs: &[Cost], has_plot: bool) -> Self {
+        let mut all = Cost::default();
+        costs.iter().for_each(|cost| all.add(cost));
+        Self {
+            directory,
+            cells: all.cells,
+            missing: all.missing,
+            seconds: all.seconds,
+            // How long the cells of a group are is not known: all equally.
+            longest: costs.iter().map(|c| c.seconds / c.missing.max(1) as f64).fold(0.0, f64::max),
+            memory: all.memory,
+            has_plot,
+        }
+    }
 }
 
 /// Size of a job.
@@ -183,8 +202,11 @@ impl Submit {
             Command::Simulate(command) => command.estimate(keep),
             Command::Train(command) => command.estimate(keep),
             Command::Reproduce(command) => command.estimate(),
-            _ => Err(UsageError::new("only simulate, train and reproduce can be submitted".into())
-                .into()),
+            Command::Benchmark(command) => command.estimate(),
+            _ => Err(UsageError::new(
+                "only simulate, train, reproduce and benchmark can be submitted".into(),
+            )
+            .into()),
         }
     }
 

@@ -125,7 +125,7 @@ const GRADIENT: [Setting; 8] = [
     ("field-scale", &["0.1", "1", "10"], false),
 ];
 
-const COMMANDS: [Command; 11] = [
+const COMMANDS: [Command; 12] = [
     Command {
         name: "simulate",
         base: "simulate --n 20 --alpha 1 --epochs 3",
@@ -363,6 +363,21 @@ const COMMANDS: [Command; 11] = [
             ("data-dir", &["nowhere", "."], false),
             ("threads", &["1", "2"], false),
             ("format", &["json", "csv"], false),
+        ],
+    },
+    Command {
+        name: "benchmark",
+        base: "benchmark one --quick --dry-run",
+        is_experiment: false,
+        settings: &[
+            ("seeds", COUNTS, true),
+            ("learner", &["sgd", "BiMU,stream", "nobody"], false),
+            ("out", &["run", "."], false),
+            ("checkpoint-every", &["0", "1"], false),
+            ("data-dir", &["nowhere", "."], false),
+            ("threads", &["1", "2"], false),
+            FORMAT,
+            PLOT,
         ],
     },
 ];
