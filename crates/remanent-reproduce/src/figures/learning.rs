@@ -207,7 +207,7 @@ mod tests {
         Trained {
             training: Training::from_table(&table).unwrap(),
             summary: training::summarise(&trials).unwrap(),
-            case: Case { differs: Settings::new(), table },
+            case: Case::new(table),
             trials,
         }
     }
