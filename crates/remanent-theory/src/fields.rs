@@ -188,6 +188,7 @@ impl<'a> Fields<'a> {
             clusters.push(Cluster { centre, scale, strength });
         };
         let mut spacing = 0.6 * smooth;
+        let smoothness = self.local_smoothness();
         match purpose {
             Purpose::Moments => {
                 // Around B = 0 the magnetisation switches, unless it is stiff enough to
@@ -209,7 +210,9 @@ impl<'a> Fields<'a> {
                     spacing = 0.5 * smooth;
                     // The density at a given θ changes with the field on the scale
                     // `switch`, up to where the magnetisation saturates.
-                    if purpose == Purpose::Densities && smooth > switch {
+                    // A grid that is fitted to the law may be coarser than its finest scale.
+                    let may_be_coarse = smooth > switch || smoothness.varies();
+                    if purpose == Purpose::Densities && may_be_coarse {
                         let extent = a.max(0.0) + site.entropy + switch;
                         add(0.0, extent, 0.32 * extent / switch);
                     }
@@ -229,7 +232,6 @@ impl<'a> Fields<'a> {
             clusters: &clusters,
         };
         let mut grid = FieldGrid::default();
-        let smoothness = self.local_smoothness();
         for (low, high) in intervals {
             let many = (high - low) / spread.spacing;
             let panels = if smoothness.varies() && many > MANY {

@@ -74,6 +74,20 @@ impl Panel {
         1.0 - 2.0 * NARROW_REACH * width / self.half
     }
 
+    /// Masses at the nodes that have the moments of `masses` at `places` on the panel.
+    pub fn gathered(&self, places: &[f64], masses: &[f64]) -> [f64; NODES] {
+        let mut moments = [0.0; NODES];
+        for (place, mass) in places.iter().zip(masses) {
+            let x = (place - self.middle) / self.half;
+            let (mut p, mut before) = (1.0, 0.0);
+            for (k, moment) in moments.iter_mut().enumerate() {
+                *moment += mass * p;
+                (p, before) = (legendre_after(k, x, p, before), p);
+            }
+        }
+        std::array::from_fn(|j| (0..NODES).map(|k| TRANSFORM[k][j] * moments[k]).sum::<f64>())
+    }
+
     /// The two halves.
     pub fn halves(&self) -> [Self; 2] {
         let half = 0.5 * self.half;
@@ -190,19 +204,8 @@ impl Panels {
             } else {
                 let panel =
                     Panel { middle: 0.5 * (low + high), half: 0.5 * (high - low), scale: 0.0 };
-                // Moments of the masses in Legendre polynomials, and the masses at new nodes that have them too.
-                let mut moments = [0.0; NODES];
-                for (theta, mass) in self.thetas[nodes.clone()].iter().zip(&masses[nodes]) {
-                    let x = (theta - panel.middle) / panel.half;
-                    let (mut p, mut before) = (1.0, 0.0);
-                    for (k, moment) in moments.iter_mut().enumerate() {
-                        *moment += mass * p;
-                        (p, before) = (legendre_after(k, x, p, before), p);
-                    }
-                }
-                let mass = |j: usize| (0..NODES).map(|k| TRANSFORM[k][j] * moments[k]).sum::<f64>();
                 thetas.extend(panel.thetas());
-                merged.extend((0..NODES).map(mass));
+                merged.extend(panel.gathered(&self.thetas[nodes.clone()], &masses[nodes]));
             }
             from = to;
         }
