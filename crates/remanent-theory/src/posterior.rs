@@ -20,6 +20,8 @@ use crate::smoothness::Smoothness;
 
 /// No θ lies beyond this.
 const FARTHEST: f64 = 45.0;
+/// The largest scale on which the density of θ changes: its tails fall like e^{−2|θ|}.
+const WIDEST: f64 = 0.5;
 /// Length of a panel in units of the scale on which the density changes.
 const PANEL: f64 = 3.6;
 /// Panels on which the last coefficients of the density are larger than this
@@ -169,7 +171,7 @@ impl Posterior {
             },
         );
         let moved = 0.7 * smooth * response;
-        (width * width + moved * moved).sqrt().min(0.5)
+        (width * width + moved * moved).sqrt().min(WIDEST)
     }
 
     /// Panels that resolve the density of the anchor on both sides of 0, in rising order,
@@ -204,13 +206,14 @@ impl Posterior {
         let farthest = self.moments().iter().zip(&self.total).filter(|(_, p)| **p > 1e-30);
         let farthest = farthest.fold(0.0, |m, (moments, _)| f64::max(m, moments.reference));
         // The density may be smoother than it must be: panels are tried that are longer than the scale asks for, as
-        // long as that works.
+        // long as that works. A bounded anchor crowds all large θ into the end of a panel, where no node would see them.
+        let longest = if fading.bound().is_some() { 1.0 } else { LONGEST };
         let mut stretch = 1.0;
         for (start, end) in self.intervals() {
             let mut from = start;
             while from < end {
                 let near = self.scale(from);
-                let length = |scale: f64| stretch * PANEL * scale / refinement;
+                let length = |scale: f64| PANEL * (stretch * scale).min(WIDEST) / refinement;
                 let ahead = self.scale(from + length(near));
                 let scale = near.min(ahead).min(self.scale(from + 0.5 * length(near)));
                 let to = (from + length(scale)).min(end);
@@ -222,7 +225,7 @@ impl Posterior {
                 stretch = if rough > UNRESOLVED {
                     f64::max(0.5 * stretch, 1.0)
                 } else if rough < SMOOTH {
-                    f64::min(2.0 * stretch, LONGEST)
+                    f64::min(2.0 * stretch, longest)
                 } else {
                     stretch
                 };
