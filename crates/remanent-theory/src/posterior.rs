@@ -29,9 +29,9 @@ const PANEL: f64 = 3.6;
 const UNRESOLVED: f64 = 1e-11;
 /// How often.
 const HALVINGS: usize = 11;
-/// Below this fraction the next panel may be twice as long, but not longer than this many times what the scale
-/// on which the density may change asks for.
+/// Where they are smaller than this fraction, the next panel may be twice as long as this one,
 const SMOOTH: f64 = 1e-13;
+/// but not longer than this many times what the scale asks for on which the density may change.
 const LONGEST: f64 = 8.0;
 
 /// A panel on the side a ≥ 0, and the values of each law there and at its mirror image.
@@ -239,8 +239,8 @@ impl Posterior {
     }
 
     /// Adds the image of a panel of θ to `pairs`, halved until a polynomial resolves the density on both of
-    /// its sides. Answers its mass and how rough the density is on the whole of it; `seen` is the mass of the panels before it, and `values` gives those of each law at
-    /// the nodes of a panel.
+    /// its sides. Answers its mass, and how rough the density is on the whole of it. `seen` is the mass of the panels
+    /// before it; `values` gives those of each law at the nodes of a panel.
     fn halve(
         &self,
         panel: Panel,
