@@ -7,6 +7,7 @@
 //! [`InheritedLaw`].
 
 use rayon::prelude::*;
+use remanent_math::newton::Root;
 use serde::{Deserialize, Serialize};
 
 use crate::agreement::{Agreement, errors};
@@ -20,7 +21,7 @@ use crate::resolution::Resolution;
 use crate::roots::{Found, roots};
 use crate::single::{asked, choose, why_none};
 use crate::solution::{Solution, Termination};
-use crate::stage::{Stage, climb, judged};
+use crate::stage::{Stage, climb, judged, posterior, refined_root};
 use crate::task::Task;
 
 /// A chain as a user states it: lists of one value, or of one per task (per
@@ -63,11 +64,11 @@ pub struct Chain {
     is_sketch: bool,
 }
 
-/// A solved task from which the chain continues: its solution at every level of
+/// A solved task from which the chain continues: the root of its equations at every level of
 /// refinement that was needed, and what it leaves at each of them.
 #[derive(Clone)]
 struct Link {
-    stages: Vec<Stage>,
+    roots: Vec<Root<3>>,
     laws: Vec<InheritedLaw>,
 }
 
@@ -301,7 +302,8 @@ impl Chain {
                     let result = judged(last.solution, estimate);
                     if is_chosen {
                         agreements.clone_from(&last.agreements);
-                        link = Some(Link { stages, laws: vec![] });
+                        let roots = stages.iter().map(|stage| stage.root).collect();
+                        link = Some(Link { roots, laws: vec![] });
                     }
                     result
                 }
@@ -352,12 +354,12 @@ impl Chain {
         for s in 0..t {
             let (before, rest) = links.split_at_mut(s);
             let link = &mut rest[0];
-            while link.stages.len() <= level {
-                let reached = link.stages.len();
+            while link.roots.len() <= level {
+                let reached = link.roots.len();
                 let task = self.saddle_point(s, law_after(before, reached));
                 let resolution = self.resolution.level(reached);
-                match link.stages[reached - 1].refined(&task, self.alpha[s], resolution) {
-                    Some(stage) => link.stages.push(stage),
+                match refined_root(&task, self.alpha[s], &link.roots[reached - 1], resolution) {
+                    Some(root) => link.roots.push(root),
                     None => return false,
                 }
             }
@@ -365,7 +367,7 @@ impl Chain {
                 let reached = link.laws.len();
                 let task = self.saddle_point(s, law_after(before, reached));
                 let resolution = self.resolution.level(reached);
-                let posterior = link.stages[reached].posterior(&task, resolution);
+                let posterior = posterior(&task, &link.roots[reached], resolution);
                 link.laws.push(posterior.faded(self.r_0[s], self.fading[s]));
             }
         }

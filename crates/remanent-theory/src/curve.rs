@@ -153,7 +153,7 @@ impl<'a> Curve<'a> {
     }
 
     fn equations(&self) -> impl FnMut(&[f64; 4]) -> Option<[f64; 4]> + '_ {
-        |y: &[f64; 4]| equations(&self.task, y, self.resolution)
+        equations(&self.task, self.resolution)
     }
 
     /// The `number`-th fold of a strand, located at full resolution.

@@ -188,6 +188,7 @@ impl<'a> Fields<'a> {
             clusters.push(Cluster { centre, scale, strength });
         };
         let mut spacing = 0.6 * smooth;
+        let smoothness = self.local_smoothness();
         match purpose {
             Purpose::Moments => {
                 // Around B = 0 the magnetisation switches, unless it is stiff enough to
@@ -209,7 +210,9 @@ impl<'a> Fields<'a> {
                     spacing = 0.5 * smooth;
                     // The density at a given θ changes with the field on the scale
                     // `switch`, up to where the magnetisation saturates.
-                    if purpose == Purpose::Densities && smooth > switch {
+                    // A grid that is fitted to the law may be coarser than its finest scale.
+                    let may_be_coarse = smooth > switch || smoothness.varies();
+                    if purpose == Purpose::Densities && may_be_coarse {
                         let extent = a.max(0.0) + site.entropy + switch;
                         add(0.0, extent, 0.32 * extent / switch);
                     }
@@ -229,7 +232,6 @@ impl<'a> Fields<'a> {
             clusters: &clusters,
         };
         let mut grid = FieldGrid::default();
-        let smoothness = self.local_smoothness();
         for (low, high) in intervals {
             let many = (high - low) / spread.spacing;
             let panels = if smoothness.varies() && many > MANY {
@@ -291,23 +293,24 @@ impl<'a> Fields<'a> {
         purpose: Purpose,
     ) -> Vec<f64> {
         let (reach, field) = (purpose.reach(), self.field());
-        let mut p = vec![0.0; grid.fields.len()];
         let own = self.inherited.filter(|a| std::ptr::eq(a.masses(), masses));
         let width = self.deviation / self.coupling;
-        if panels.folds_masses(width) {
+        let mut p = if panels.folds_masses(width) {
             // Far in the tails of a Gaussian all nodes are needed.
             let (thetas, masses) = match own {
                 Some(law) if purpose == Purpose::Moments => law.merged(width),
                 _ => (panels.thetas.as_slice(), masses),
             };
+            let mut p = vec![0.0; grid.fields.len()];
             fold_nodes(thetas, masses, &field, reach, &grid.fields, &mut p);
+            p
         } else {
             let polynomials: Cow<[[f64; NODES]]> = match own {
                 Some(law) => law.polynomials().into(),
                 None => panels.densities(masses).into(),
             };
-            panels.fold_densities(&polynomials, &field, &grid.fields, &mut p);
-        }
+            panels.fold_densities(&[&polynomials], &field, &grid.fields).remove(0)
+        };
         p.iter_mut().zip(&grid.weights).for_each(|(p, w)| *p *= w);
         p
     }
@@ -320,11 +323,13 @@ impl<'a> Fields<'a> {
         columns: &[&[f64]],
         purpose: Purpose,
     ) -> Vec<Vec<f64>> {
-        if !panels.folds_masses(self.deviation / self.coupling) {
-            let mixed = |masses: &&[f64]| self.mixed(grid, panels, masses, purpose);
-            return columns.iter().map(mixed).collect();
-        }
-        let mut all = panels.fold_all_masses(columns, &self.field(), purpose.reach(), &grid.fields);
+        let mut all = if panels.folds_masses(self.deviation / self.coupling) {
+            panels.fold_all_masses(columns, &self.field(), purpose.reach(), &grid.fields)
+        } else {
+            let laws: Vec<_> = columns.iter().map(|masses| panels.densities(masses)).collect();
+            let laws: Vec<&[[f64; NODES]]> = laws.iter().map(Vec::as_slice).collect();
+            panels.fold_densities(&laws, &self.field(), &grid.fields)
+        };
         for p in &mut all {
             p.iter_mut().zip(&grid.weights).for_each(|(p, w)| *p *= w);
         }

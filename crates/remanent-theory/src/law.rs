@@ -74,6 +74,20 @@ impl Panel {
         1.0 - 2.0 * NARROW_REACH * width / self.half
     }
 
+    /// Masses at the nodes that have the moments of `masses` at `places` on the panel.
+    pub fn gathered(&self, places: &[f64], masses: &[f64]) -> [f64; NODES] {
+        let mut moments = [0.0; NODES];
+        for (place, mass) in places.iter().zip(masses) {
+            let x = (place - self.middle) / self.half;
+            let (mut p, mut before) = (1.0, 0.0);
+            for (k, moment) in moments.iter_mut().enumerate() {
+                *moment += mass * p;
+                (p, before) = (legendre_after(k, x, p, before), p);
+            }
+        }
+        std::array::from_fn(|j| (0..NODES).map(|k| TRANSFORM[k][j] * moments[k]).sum::<f64>())
+    }
+
     /// The two halves.
     pub fn halves(&self) -> [Self; 2] {
         let half = 0.5 * self.half;
@@ -190,34 +204,26 @@ impl Panels {
             } else {
                 let panel =
                     Panel { middle: 0.5 * (low + high), half: 0.5 * (high - low), scale: 0.0 };
-                // Moments of the masses in Legendre polynomials, and the masses at new nodes that have them too.
-                let mut moments = [0.0; NODES];
-                for (theta, mass) in self.thetas[nodes.clone()].iter().zip(&masses[nodes]) {
-                    let x = (theta - panel.middle) / panel.half;
-                    let (mut p, mut before) = (1.0, 0.0);
-                    for (k, moment) in moments.iter_mut().enumerate() {
-                        *moment += mass * p;
-                        (p, before) = (legendre_after(k, x, p, before), p);
-                    }
-                }
-                let mass = |j: usize| (0..NODES).map(|k| TRANSFORM[k][j] * moments[k]).sum::<f64>();
                 thetas.extend(panel.thetas());
-                merged.extend((0..NODES).map(mass));
+                merged.extend(panel.gathered(&self.thetas[nodes.clone()], &masses[nodes]));
             }
             from = to;
         }
         (thetas, merged)
     }
 
-    /// The same by the polynomials, for a Gaussian narrower than some panels, also where the density ends with a jump.
+    /// The same by the polynomials of each law, for a Gaussian narrower than some panels, also where the density ends with
+    /// a jump.
     pub fn fold_densities(
         &self,
-        polynomials: &[[f64; NODES]],
+        laws: &[&[[f64; NODES]]],
         field: &Field,
         fields: &[f64],
-        density: &mut [f64],
-    ) {
-        interpolate(&self.panels, polynomials, field, fields, density);
+    ) -> Vec<Vec<f64>> {
+        let mut densities = vec![vec![0.0; fields.len()]; laws.len()];
+        let mut out: Vec<&mut [f64]> = densities.iter_mut().map(Vec::as_mut_slice).collect();
+        interpolate(&self.panels, laws, field, fields, &mut out);
+        densities
     }
 }
 
@@ -338,12 +344,12 @@ fn clenshaw(x: &[f64; LANES], coefficient: impl Fn(usize, usize) -> f64) -> [f64
     b
 }
 
-/// Nodes and masses of the parts of panels that a Gaussian near the end of one sees: all of a short
+/// Nodes and masses of each law on the parts of panels that a Gaussian near the end of one sees: all of a short
 /// panel, and the two ends of a long one, in pieces no longer than a few widths.
-fn pieces(panels: &[Panel], polynomials: &[[f64; NODES]], width: f64) -> (Vec<f64>, Vec<f64>) {
+fn pieces(panels: &[Panel], laws: &[&[[f64; NODES]]], width: f64) -> (Vec<f64>, Vec<Vec<f64>>) {
     let (nodes, weights) = &*LEGENDRE;
-    let (mut thetas, mut masses) = (vec![], vec![]);
-    for (panel, polynomial) in panels.iter().zip(polynomials) {
+    let (mut thetas, mut masses) = (vec![], vec![vec![]; laws.len()]);
+    for (index, panel) in panels.iter().enumerate() {
         let inner = panel.inner(width);
         let parts =
             if inner > 0.0 { [(-1.0, -inner), (inner, 1.0)] } else { [(-1.0, 1.0), (1.0, 1.0)] };
@@ -353,9 +359,12 @@ fn pieces(panels: &[Panel], polynomials: &[[f64; NODES]], width: f64) -> (Vec<f6
             for piece in 0..count as usize {
                 let middle = low + (2.0 * piece as f64 + 1.0) * half;
                 let x = nodes.map(|x| middle + half * x);
-                let values = clenshaw(&x, |_, k| polynomial[k]);
                 thetas.extend(x.map(|x| panel.middle + panel.half * x));
-                masses.extend(values.iter().zip(weights).map(|(v, w)| v * w * half * panel.half));
+                for (masses, law) in masses.iter_mut().zip(laws) {
+                    let values = clenshaw(&x, |_, k| law[index][k]);
+                    let nodes = values.iter().zip(weights);
+                    masses.extend(nodes.map(|(v, w)| v * w * half * panel.half));
+                }
             }
         }
     }
@@ -364,21 +373,16 @@ fn pieces(panels: &[Panel], polynomials: &[[f64; NODES]], width: f64) -> (Vec<f6
 
 multiversioned! {
     /// ∫ dθ g(θ) N(field; mean + coupling θ, deviation²) at every field, where g is a polynomial on each
-    /// panel. If a panel holds the whole Gaussian, that is a polynomial again; otherwise a sum over pieces.
+    /// panel, for several g. If a panel holds the whole Gaussian, that is a polynomial again; otherwise a sum over pieces.
     fn interpolate(
         panels: &[Panel],
-        polynomials: &[[f64; NODES]],
-        law: &Field,
+        laws: &[&[[f64; NODES]]],
+        field: &Field,
         fields: &[f64],
-        density: &mut [f64],
+        densities: &mut [&mut [f64]],
     ) {
-        let Field { mean, coupling, deviation } = *law;
+        let Field { mean, coupling, deviation } = *field;
         let width = deviation / coupling;
-        let all_smooth: Vec<[f64; NODES]> = panels
-            .iter()
-            .zip(polynomials)
-            .map(|(p, g)| if p.inner(width) > 0.0 { smoothed(g, width / p.half) } else { *g })
-            .collect();
         let (mut inside, mut outside, mut edge) = (vec![], vec![], vec![]);
         for (k, field) in fields.iter().enumerate() {
             let theta = (field - mean) / coupling;
@@ -394,22 +398,33 @@ multiversioned! {
                 }
             }
         }
-        for chunk in inside.chunks(LANES) {
-            let (mut x, mut panel) = ([0.0; LANES], [chunk[0].1; LANES]);
-            for (i, (_, index, at)) in chunk.iter().enumerate() {
-                (x[i], panel[i]) = (*at, *index);
-            }
-            let values = clenshaw(&x, |i, k| all_smooth[panel[i]][k]);
-            for ((k, _, _), value) in chunk.iter().zip(values) {
-                density[*k] = (value / coupling).max(0.0);
+        for (law, density) in laws.iter().zip(densities.iter_mut()) {
+            let all_smooth: Vec<[f64; NODES]> = panels
+                .iter()
+                .zip(*law)
+                .map(|(p, g)| if p.inner(width) > 0.0 { smoothed(g, width / p.half) } else { *g })
+                .collect();
+            for chunk in inside.chunks(LANES) {
+                let (mut x, mut panel) = ([0.0; LANES], [chunk[0].1; LANES]);
+                for (i, (_, index, at)) in chunk.iter().enumerate() {
+                    (x[i], panel[i]) = (*at, *index);
+                }
+                let values = clenshaw(&x, |i, k| all_smooth[panel[i]][k]);
+                for ((k, _, _), value) in chunk.iter().zip(values) {
+                    density[*k] = (value / coupling).max(0.0);
+                }
             }
         }
         if !outside.is_empty() {
-            let (thetas, masses) = pieces(panels, polynomials, width);
-            let mut found = vec![0.0; edge.len()];
-            fold_nodes(&thetas, &masses, law, NARROW_REACH, &edge, &mut found);
-            for (k, value) in outside.into_iter().zip(found) {
-                density[k] = value.max(0.0);
+            let (thetas, masses) = pieces(panels, laws, width);
+            let columns: Vec<&[f64]> = masses.iter().map(Vec::as_slice).collect();
+            let mut found = vec![vec![0.0; edge.len()]; laws.len()];
+            let mut out: Vec<&mut [f64]> = found.iter_mut().map(Vec::as_mut_slice).collect();
+            fold(&centres(&thetas, field), &columns, deviation, NARROW_REACH, &edge, &mut out);
+            for (found, density) in found.iter().zip(densities.iter_mut()) {
+                for (k, value) in outside.iter().zip(found) {
+                    density[*k] = value.max(0.0);
+                }
             }
         }
     }
@@ -442,7 +457,7 @@ mod tests {
                 fold_nodes(&panels.thetas, &masses, &field, 37.0, &fields, &mut density);
             } else {
                 let polynomials = panels.densities(&masses);
-                panels.fold_densities(&polynomials, &field, &fields, &mut density);
+                density = panels.fold_densities(&[&polynomials], &field, &fields).remove(0);
             }
             let variance = 0.25 * coupling * coupling + deviation * deviation;
             for (b, d) in fields.iter().zip(&density) {

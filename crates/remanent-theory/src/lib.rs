@@ -77,7 +77,7 @@
 //! 1. [`parameters`] (what is asked, errors), [`ranges`], [`cancel`] (stopping), `number` (NaN in JSON), [`overlaps`] (order parameters), [`agreement`] (overlaps of signs), [`site`] (one magnetisation in
 //!    a field), `law` (densities on panels);
 //! 2. [`resolution`] (node counts);
-//! 3. `smoothness` (of the law of a field), [`energy`] (the energetic side), [`inherited`] (the law that a task inherits), [`fading`] (how it is
+//! 3. `smoothness` (of the law of a field), `condensed` (that law on fewer nodes), [`energy`] (the energetic side), [`inherited`] (the law that a task inherits), [`fading`] (how it is
 //!    weakened before);
 //! 4. [`fields`] (averages over the field);
 //! 5. [`posterior`] (the law that a task leaves), [`task`] (the closed equations);
@@ -92,6 +92,7 @@ pub mod agreement;
 pub mod branches;
 pub mod cancel;
 pub mod chain;
+mod condensed;
 pub mod curve;
 mod ends;
 pub mod energy;

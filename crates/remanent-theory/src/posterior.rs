@@ -9,23 +9,30 @@ use remanent_math::multiversioned;
 use std::sync::OnceLock;
 
 use crate::agreement::Agreement;
+use crate::condensed::condensed;
 use crate::fading::{Fading, Image};
 use crate::fields::{FieldGrid, Fields, Purpose};
 use crate::inherited::{InheritedLaw, JointMasses, TRIMMED};
 use crate::law::{NODES, Panel, Panels, coefficients};
 use crate::resolution::Resolution;
-use crate::site::{Moments, Site};
+use crate::site::{Densities, Moments, Site};
 use crate::smoothness::Smoothness;
 
 /// No θ lies beyond this.
 const FARTHEST: f64 = 45.0;
+/// The largest scale on which the density of θ changes: its tails fall like e^{−2|θ|}.
+const WIDEST: f64 = 0.5;
 /// Length of a panel in units of the scale on which the density changes.
 const PANEL: f64 = 3.6;
 /// Panels on which the last coefficients of the density are larger than this
 /// fraction of its size are halved.
 const UNRESOLVED: f64 = 1e-11;
 /// How often.
-const HALVINGS: usize = 8;
+const HALVINGS: usize = 11;
+/// Where they are smaller than this fraction, the next panel may be twice as long as this one,
+const SMOOTH: f64 = 1e-13;
+/// but not longer than this many times what the scale asks for on which the density may change.
+const LONGEST: f64 = 8.0;
 
 /// A panel on the side a ≥ 0, and the values of each law there and at its mirror image.
 type Pair = (Panel, [Vec<[f64; NODES]>; 2]);
@@ -34,7 +41,8 @@ type Pair = (Panel, [Vec<[f64; NODES]>; 2]);
 #[derive(Clone, Debug)]
 pub struct Posterior {
     site: Site,
-    grid: FieldGrid,
+    /// Rising.
+    fields: Vec<f64>,
     /// Moments in each field, computed when a next task asks for them.
     moments: OnceLock<Vec<Moments>>,
     resolution: Resolution,
@@ -55,21 +63,26 @@ impl Posterior {
         let (total, defect) = fields.normalised(&grid, Purpose::Densities);
         let joint = joint_laws(fields, &grid, &total);
         let defect = defect.max(fields.inherited.map_or(0.0, InheritedLaw::defect));
-        let law = Self::of_law(site, grid, total, joint, fields.smoothness(), resolution);
+        let laws = std::iter::once(total).chain(joint.into_iter().flatten()).collect();
+        let (nodes, laws) = condensed(&site, grid.fields, laws, resolution);
+        let mut laws = laws.into_iter();
+        let total = laws.next().unwrap_or_default();
+        let joint = std::iter::from_fn(|| Some([laws.next()?, laws.next()?])).collect();
+        let law = Self::of_law(site, nodes, total, joint, fields.smoothness(), resolution);
         Self { defect, smoothness: fields.local_smoothness(), ..law }
     }
 
-    /// The same from a law of the field on a grid, which changes on the scale `smooth`.
+    /// The same from a law of the field on rising `fields`, which changes on the scale `smooth`.
     pub(crate) fn of_law(
         site: Site,
-        grid: FieldGrid,
+        fields: Vec<f64>,
         total: Vec<f64>,
         joint: JointMasses,
         smooth: f64,
         resolution: Resolution,
     ) -> Self {
         let (moments, smoothness) = (OnceLock::new(), Smoothness::uniform(smooth));
-        Self { site, grid, moments, resolution, smoothness, total, joint, defect: 0.0 }
+        Self { site, fields, moments, resolution, smoothness, total, joint, defect: 0.0 }
     }
 
     /// The law that the next task inherits, if its teacher has overlap `r_0` with this one.
@@ -91,23 +104,25 @@ impl Posterior {
     /// The moments in each field.
     fn moments(&self) -> &[Moments] {
         self.moments.get_or_init(|| {
-            let mut moments = Vec::with_capacity(self.grid.fields.len());
-            self.site.moments(&self.grid.fields, self.resolution.factor(), &mut moments);
+            let mut moments = Vec::with_capacity(self.fields.len());
+            self.site.moments(&self.fields, self.resolution.factor(), &mut moments);
             moments
         })
     }
 
-    /// The density of the anchor, Σ_B law(B) P(θ|B) dθ/da, at the nodes of a panel, for several laws.
-    fn at_nodes(&self, image: &Image, laws: &[&[f64]], densities: &mut [f64]) -> Vec<[f64; NODES]> {
+    /// The density of the anchor, Σ_B law(B) P(θ|B) dθ/da, at the nodes of a panel, for several laws. `room` is for
+    /// the densities in all fields.
+    fn at_nodes(
+        densities: &Densities,
+        image: &Image,
+        laws: &[&[f64]],
+        room: &mut [f64],
+    ) -> Vec<[f64; NODES]> {
         let mut values = vec![[0.0; NODES]; laws.len()];
-        let fields = &self.grid.fields;
         for (j, (theta, stretch)) in image.thetas.into_iter().zip(image.stretch).enumerate() {
-            let window = self.site.window(theta, fields, self.moments());
-            let densities = &mut densities[window.clone()];
-            let moments = &self.moments()[window.clone()];
-            self.site.density(theta, &fields[window.clone()], moments, densities);
+            let window = densities.at(theta, room);
             for (values, law) in values.iter_mut().zip(laws) {
-                values[j] = stretch * dot(&law[window.clone()], densities);
+                values[j] = stretch * dot(&law[window.clone()], &room[window.clone()]);
             }
         }
         values
@@ -115,8 +130,8 @@ impl Posterior {
 
     /// Intervals of |θ| outside of which there is nothing, in rising order.
     fn intervals(&self) -> Vec<(f64, f64)> {
-        let mut spans: Vec<(f64, f64)> = Vec::with_capacity(self.grid.fields.len());
-        let fields = self.grid.fields.iter().zip(self.moments());
+        let mut spans: Vec<(f64, f64)> = Vec::with_capacity(self.fields.len());
+        let fields = self.fields.iter().zip(self.moments());
         for ((field, moments), p) in fields.zip(&self.total) {
             if *p < 1e-30 {
                 continue;
@@ -156,7 +171,7 @@ impl Posterior {
             },
         );
         let moved = 0.7 * smooth * response;
-        (width * width + moved * moved).sqrt().min(0.5)
+        (width * width + moved * moved).sqrt().min(WIDEST)
     }
 
     /// Panels that resolve the density of the anchor on both sides of 0, in rising order,
@@ -184,21 +199,36 @@ impl Posterior {
     /// The panels on the side θ ≥ 0, as long as the density is smooth on them and its mirror image.
     fn pairs(&self, laws: &[&[f64]], fading: Fading) -> Vec<Pair> {
         let mut pairs: Vec<Pair> = Vec::new();
+        let densities = Densities::new(self.site, &self.fields, self.moments());
+        let mut room = densities.room();
         let mut seen = 0.0_f64;
         let refinement = self.resolution.factor() / Resolution::STANDARD.factor();
         let farthest = self.moments().iter().zip(&self.total).filter(|(_, p)| **p > 1e-30);
         let farthest = farthest.fold(0.0, |m, (moments, _)| f64::max(m, moments.reference));
+        // The density may be smoother than it must be: panels are tried that are longer than the scale asks for, as
+        // long as that works. A bounded anchor crowds all large θ into the end of a panel, where no node would see them.
+        let longest = if fading.bound().is_some() { 1.0 } else { LONGEST };
+        let mut stretch = 1.0;
         for (start, end) in self.intervals() {
             let mut from = start;
             while from < end {
                 let near = self.scale(from);
-                let ahead = self.scale(from + PANEL * near / refinement);
-                let scale = near.min(ahead);
-                let to = (from + PANEL * scale / refinement).min(end);
+                let length = |scale: f64| PANEL * (stretch * scale).min(WIDEST) / refinement;
+                let ahead = self.scale(from + length(near));
+                let scale = near.min(ahead).min(self.scale(from + 0.5 * length(near)));
+                let to = (from + length(scale)).min(end);
                 let panel = Panel { middle: 0.5 * (from + to), half: 0.5 * (to - from), scale };
                 from = to;
-                let here = self.halve(panel, fading, laws, seen, &mut pairs);
+                let mut values = |image: &Image| Self::at_nodes(&densities, image, laws, &mut room);
+                let (here, rough) = self.halve(panel, fading, seen, &mut values, &mut pairs);
                 seen += here;
+                stretch = if rough > UNRESOLVED {
+                    f64::max(0.5 * stretch, 1.0)
+                } else if rough < SMOOTH {
+                    f64::min(2.0 * stretch, longest)
+                } else {
+                    stretch
+                };
                 // Tails fall like e^{−2|θ|} at the slowest.
                 if from > farthest && seen > 0.3 && here < TRIMMED {
                     break;
@@ -209,30 +239,37 @@ impl Posterior {
     }
 
     /// Adds the image of a panel of θ to `pairs`, halved until a polynomial resolves the density on both of
-    /// its sides. Answers its mass; `seen` is the mass of the panels before it.
+    /// its sides. Answers its mass, and how rough the density is on the whole of it. `seen` is the mass of the panels
+    /// before it; `values` gives those of each law at the nodes of a panel.
     fn halve(
         &self,
         panel: Panel,
         fading: Fading,
-        laws: &[&[f64]],
         seen: f64,
+        values: &mut dyn FnMut(&Image) -> Vec<[f64; NODES]>,
         pairs: &mut Vec<Pair>,
-    ) -> f64 {
-        let mut densities = vec![0.0; self.grid.fields.len()];
+    ) -> (f64, f64) {
+        let refinement = self.resolution.factor() / Resolution::STANDARD.factor();
         let mut open = vec![(panel, 0, f64::INFINITY)];
-        let mut mass = 0.0;
+        let (mut mass, mut roughness) = (0.0, 0.0);
         while let Some((panel, depth, before)) = open.pop() {
             let image = fading.image(&panel);
-            let sides =
-                [&image, &image.mirrored()].map(|side| self.at_nodes(side, laws, &mut densities));
-            // The last coefficients relative to the size of the density.
+            let sides = [values(&image), values(&image.mirrored())];
+            // The last coefficients relative to the size of the density. A panel longer than its scale must resolve the
+            // smallest values too: next to larger ones the few weights with the wrong sign would be lost.
+            let is_long = 2.0 * panel.half > 1.01 * PANEL * panel.scale / refinement;
             let rough = sides.iter().fold(0.0, |worst: f64, side| {
                 let size = side[0].iter().fold(0.0, |m, v| f64::max(m, *v));
+                let least = side[0].iter().fold(size, |m, v| f64::min(m, *v));
                 let last = coefficients(&side[0]);
                 let tail = last[NODES - 2..].iter().map(|c| c.abs()).sum::<f64>();
                 let matters = size * image.panel.half > 1e-18 * seen.max(1e-3);
-                if matters { worst.max(tail / size) } else { worst }
+                let reference = if is_long { least.max(0.0) } else { size };
+                if matters { worst.max(tail / reference) } else { worst }
             });
+            if depth == 0 {
+                roughness = rough;
+            }
             // Rounding does not become smaller on a shorter panel. Nor does what is much narrower than it, but that is
             // larger than rounding.
             let falls = rough < 0.3 * before || rough > self.site.rounding_of_densities();
@@ -246,15 +283,15 @@ impl Posterior {
             for side in &sides {
                 mass += side[0].iter().zip(&weights).map(|(v, w)| v * w).sum::<f64>();
             }
-            // A halved panel changes on a smaller scale than it seemed.
-            let refinement = self.resolution.factor() / Resolution::STANDARD.factor();
+            // A panel that was stretched changes on a larger scale than it seemed, a halved one on a smaller.
             let mut panel = image.panel;
-            if depth > 0 && self.smoothness.varies() && fading.bound().is_none() {
-                panel.scale = panel.scale.min(2.0 * panel.half * refinement / PANEL);
+            let resolved = 2.0 * panel.half * refinement / PANEL;
+            if resolved > panel.scale || (self.smoothness.varies() && fading.bound().is_none()) {
+                panel.scale = if depth > 0 { resolved } else { panel.scale.max(resolved) };
             }
             pairs.push((panel, sides));
         }
-        mass
+        (mass, roughness)
     }
 }
 

@@ -149,18 +149,13 @@ impl Stage {
 
     /// The law of the magnetisations that the task leaves.
     pub fn posterior(&self, task: &Task, resolution: Resolution) -> Posterior {
-        let c = self.conjugates;
-        Posterior::new(task.site(&c), &task.fields(&c), resolution)
+        posterior(task, &self.root, resolution)
     }
 
     /// The next stage: the same solution at a finer `resolution`, of `task` with
     /// what it inherits at that resolution.
     pub fn refined(&self, task: &Task, alpha: f64, resolution: Resolution) -> Option<Self> {
-        let root = task.solve(alpha, self.root.x, Some(self.root.jacobian), resolution);
-        let moved = linear::max_norm(&linear::axpy(&root.x, -1.0, &self.root.x));
-        // A root elsewhere is another solution.
-        let same = root.residual <= TOLERATED && moved < 0.1;
-        same.then_some(())?;
+        let root = refined_root(task, alpha, &self.root, resolution)?;
         Self::at(task, alpha, self.solution.branch, root, resolution)
     }
 
@@ -173,7 +168,7 @@ impl Stage {
         branch: Branch,
         resolution: Resolution,
     ) -> Option<(Self, CurvePoint)> {
-        let mut f = |y: &[f64; 4]| equations(task, y, resolution);
+        let mut f = equations(task, resolution);
         let near =
             settle(&mut f, point, 1e-12).or_else(|| settle(&mut f, point, 1e-10)).unwrap_or(*point);
         let x = [near.y[0], near.y[1], near.y[2]];
@@ -227,6 +222,26 @@ impl Stage {
         }
         worst
     }
+}
+
+/// The same root with more nodes, from a `coarse` one: all that a later task needs to know of a stage that is not
+/// reported.
+pub fn refined_root(
+    task: &Task,
+    alpha: f64,
+    coarse: &Root<3>,
+    resolution: Resolution,
+) -> Option<Root<3>> {
+    let root = task.solve(alpha, coarse.x, Some(coarse.jacobian), resolution);
+    let moved = linear::max_norm(&linear::axpy(&root.x, -1.0, &coarse.x));
+    // A root elsewhere is another solution.
+    (root.residual <= TOLERATED && moved < 0.1).then_some(root)
+}
+
+/// The law of the magnetisations that a task leaves in the state of a root.
+pub fn posterior(task: &Task, root: &Root<3>, resolution: Resolution) -> Posterior {
+    let c = task.conjugates(&root.x);
+    Posterior::new(task.site(&c), &task.fields(&c), resolution)
 }
 
 /// Adds stage after stage until the last two agree to [`ACCURACY`], and answers

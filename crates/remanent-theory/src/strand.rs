@@ -6,7 +6,7 @@ use remanent_math::continuation::{Point, TraceEnd, Tracer, advance, point_at};
 
 use crate::ends::{start_of_good, start_of_poor};
 use crate::resolution::Resolution;
-use crate::task::Task;
+use crate::task::{Coordinates, Iteration, Task};
 
 /// Coordinates of a point of the curve: those of the conjugates, and ln α.
 pub type CurvePoint = Point<4>;
@@ -54,6 +54,8 @@ pub struct Strand {
     pub(crate) before_folds: Vec<usize>,
     /// ln of the fields from which slopes are too small to be told from noise, and more.
     corner_fields: f64,
+    /// Whether q_d is held fixed.
+    is_held: bool,
     pub(crate) folds: Vec<OnceLock<Option<Fold>>>,
 }
 
@@ -173,7 +175,7 @@ impl Strand {
     ) -> Option<Self> {
         let resolution = care.resolution(wanted);
         let from_above = start[3] > 0.5 * farthest;
-        let mut f = |y: &[f64; 4]| equations(task, y, resolution);
+        let mut f = equations(task, resolution);
         let towards = [0.0, 0.0, 0.0, if from_above { -1.0 } else { 1.0 }];
         let first = point_at(&mut f, start, &towards, 1e-6)?;
         let lowest = start[3].min(-6.0);
@@ -221,7 +223,8 @@ impl Strand {
         let before_folds: Vec<usize> =
             (0..points.len() - 1).filter(|&i| rises(&points[i]) != rises(&points[i + 1])).collect();
         let folds = before_folds.iter().map(|_| OnceLock::new()).collect();
-        Some(Self { points, from_above, end, before_folds, folds, corner_fields })
+        let is_held = task.one_minus_q_star.is_some();
+        Some(Self { points, from_above, end, before_folds, folds, corner_fields, is_held })
     }
 
     /// Whether a trace with this care leaves open how many folds there are.
@@ -230,11 +233,11 @@ impl Strand {
         let outside_corner = |p: &CurvePoint| p.y[1] < self.corner_fields - 6.0;
         let outside: Vec<&CurvePoint> = self.points.iter().filter(|p| outside_corner(p)).collect();
         let nearly_folds = outside.windows(3).any(|w| {
-            let slopes = [0, 1, 2].map(|i| w[i].tangent[3]);
+            let (slopes, lengths) = if self.is_held { slopes_along_a(w) } else { slopes(w) };
             slopes[1] <= slopes[0]
                 && slopes[1] <= slopes[2]
                 && slopes[0].min(slopes[2]) > 0.0
-                && lowest(w, slopes) < limit
+                && lowest(lengths, slopes) < limit
         });
         let barely_folds = self
             .before_folds
@@ -270,12 +273,36 @@ impl Strand {
     }
 }
 
-/// The smallest value of the parabola through the slopes at three points.
-fn lowest(points: &[&CurvePoint], slopes: [f64; 3]) -> f64 {
+/// d ln α / ds at three neighbouring points, and the lengths between them.
+fn slopes(points: &[&CurvePoint]) -> ([f64; 3], [f64; 2]) {
     let length = |i: usize| {
         (0..4).map(|k| (points[i + 1].y[k] - points[i].y[k]).powi(2)).sum::<f64>().sqrt()
     };
-    let (a, b) = (length(0), length(1));
+    ([0, 1, 2].map(|i| points[i].tangent[3]), [0, 1].map(length))
+}
+
+/// The same if q_d is held fixed. Then A goes through 0 while it is small against all else: the coordinate asinh(A/A_0)
+/// takes many steps there, and nothing changes. Lengths are measured along A itself, in the unit that it has at the
+/// largest of the three; otherwise ln α would seem to come to rest.
+fn slopes_along_a(points: &[&CurvePoint]) -> ([f64; 3], [f64; 2]) {
+    let largest = points.iter().map(|p| p.y[0].abs()).fold(0.0, f64::max);
+    let unit = largest.cosh();
+    let slope = |p: &CurvePoint| {
+        let along_a = p.y[0].cosh() / unit * p.tangent[0];
+        let others: f64 = p.tangent[1..].iter().map(|t| t * t).sum();
+        p.tangent[3] / (along_a * along_a + others).sqrt().max(f64::MIN_POSITIVE)
+    };
+    let length = |i: usize| {
+        let (a, b) = (points[i], points[i + 1]);
+        let along_a = (b.y[0].sinh() - a.y[0].sinh()) / unit;
+        let others = (1..4).map(|k| (b.y[k] - a.y[k]).powi(2)).sum::<f64>();
+        (along_a * along_a + others).sqrt()
+    };
+    ([0, 1, 2].map(|i| slope(points[i])), [0, 1].map(length))
+}
+
+/// The smallest value of the parabola through the slopes at three points at these distances.
+fn lowest([a, b]: [f64; 2], slopes: [f64; 3]) -> f64 {
     let (left, right) = ((slopes[1] - slopes[0]) / a, (slopes[2] - slopes[1]) / b);
     let bend = 2.0 * (right - left) / (a + b);
     let slope = (left * b + right * a) / (a + b);
@@ -307,8 +334,28 @@ pub(crate) fn strands(
     upward.into_iter().chain(downward).collect()
 }
 
-/// The equations of the curve, for the tracer.
-pub(crate) fn equations(task: &Task, y: &[f64; 4], resolution: Resolution) -> Option<[f64; 4]> {
-    let r = task.residual(&[y[0], y[1], y[2]], y[3], resolution)?;
-    Some([r[0], r[1], r[2], 0.0])
+/// The equations of the curve, for the tracer. The last iterations are remembered: a point that is looked at again, and
+/// the derivative by ln α, on which iterations do not depend, cost nothing.
+pub(crate) fn equations<'t>(
+    task: &'t Task,
+    resolution: Resolution,
+) -> impl FnMut(&[f64; 4]) -> Option<[f64; 4]> + 't {
+    let mut known: [Option<(Coordinates, Option<Iteration>)>; REMEMBERED] = [None; REMEMBERED];
+    let mut oldest = 0;
+    move |y: &[f64; 4]| {
+        let x = [y[0], y[1], y[2]];
+        let again =
+            known.iter().flatten().find(|(at, _)| *at == x).map(|(_, iteration)| *iteration);
+        let iteration = again.unwrap_or_else(|| {
+            let iteration = task.iterate(&task.conjugates(&x), resolution);
+            known[oldest] = Some((x, iteration));
+            oldest = (oldest + 1) % REMEMBERED;
+            iteration
+        });
+        let r = task.residual_of(&x, y[3], &iteration?)?;
+        Some([r[0], r[1], r[2], 0.0])
+    }
 }
+
+/// How many iterations are remembered: those of a Jacobian, and the one before.
+const REMEMBERED: usize = 5;

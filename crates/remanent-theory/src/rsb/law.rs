@@ -47,7 +47,14 @@ impl FieldLaw {
 
     /// What the task leaves.
     pub fn posterior(self, resolution: Resolution) -> Posterior {
-        Posterior::of_law(self.site, self.grid, self.total, self.joint, self.smooth, resolution)
+        Posterior::of_law(
+            self.site,
+            self.grid.fields,
+            self.total,
+            self.joint,
+            self.smooth,
+            resolution,
+        )
     }
 }
 

@@ -131,7 +131,7 @@ where
 {
     let coarse = Resolution::unchecked(resolution.factor().min(1.0) * 1.4 * 0.34);
     let start = start_of_poor(task, 1.0, coarse)?;
-    let mut f = |y: &[f64; 4]| equations(task, y, coarse);
+    let mut f = equations(task, coarse);
     let first = point_at(&mut f, start, &[0.0, 0.0, 0.0, 1.0], 1e-6)?;
     let tracer = Tracer {
         first_step: 0.7,

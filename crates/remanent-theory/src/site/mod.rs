@@ -24,19 +24,16 @@
 //! is an average of positive numbers.
 
 mod centred;
+mod densities;
 mod halves;
 mod outwards;
 mod plain;
 mod shape;
 
-use remanent_math::multiversioned;
-use std::ops::Range;
-
-use remanent_math::elementary;
-
+pub(crate) use self::densities::Densities;
 use self::halves::all_sign_probabilities;
 use self::outwards::all_moments;
-use self::shape::{DEPTH, Hyperbolic, Origin, SitePoint};
+use self::shape::{DEPTH, Hyperbolic};
 
 /// The measure, for every field.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -116,6 +113,17 @@ impl Site {
         Some((field, 3.0 / (h.sech2 * self.width(theta))))
     }
 
+    /// The scale on which the measure changes with the field, around this field and all stronger ones: one over the
+    /// width of m.
+    pub(crate) fn scale_of_fields(&self, field: f64) -> f64 {
+        // Between two modes it changes as tanh B does.
+        if self.stiffness + self.entropy + 2.0 < 0.0 {
+            return 1.0;
+        }
+        let mode = self.mode(field.abs(), &self.turning_point()).unwrap_or(0.0);
+        1.0 / (Hyperbolic::at(mode).sech2 * self.width(mode))
+    }
+
     /// How far below θ, a place inside the measure in a field ≥ 0, the measure reaches, if it has one mode: at
     /// most to 0, beyond which its other tail is smaller still.
     pub(crate) fn reach_below(&self, theta: f64, field: f64) -> Option<f64> {
@@ -126,37 +134,6 @@ impl Site {
             reach *= 1.3;
         }
         Some(reach)
-    }
-
-    /// Which of `fields`, in rising order, can have put a weight at θ. If they
-    /// are many, the few that matter are next to each other.
-    pub fn window(&self, theta: f64, fields: &[f64], moments: &[Moments]) -> Range<usize> {
-        if fields.len() < 600 || self.stiffness + self.entropy < 0.0 {
-            return 0..fields.len();
-        }
-        let ln_density = |k: usize| {
-            let mut density = [0.0];
-            all_narrow_exponents(self, theta, &fields[k..=k], &moments[k..=k], &mut density);
-            density[0]
-        };
-        // ln P(θ|B) is concave in B, with its maximum where the mode is at θ.
-        let tanh = theta.tanh();
-        let best = self.stiffness * tanh + self.entropy * theta + (2.0 * theta).sinh();
-        let peak = fields.partition_point(|b| *b < best);
-        let far = |k: &usize| ln_density(*k) < -300.0;
-        let mut from = peak.saturating_sub(1);
-        let mut step = 1;
-        while from > 0 && !far(&from) {
-            from = from.saturating_sub(step);
-            step *= 2;
-        }
-        let mut to = (peak + 1).min(fields.len());
-        step = 1;
-        while to < fields.len() && !far(&to) {
-            to = (to + step).min(fields.len());
-            step *= 2;
-        }
-        from..to
     }
 
     /// Whether exponents are taken from a place inside the measure.
@@ -170,63 +147,13 @@ impl Site {
         let size = if self.is_narrow() { 1e4 } else { 1e4 + self.stiffness.abs() };
         1e3 * f64::EPSILON * size
     }
-
-    /// The densities of θ in each of `fields` (whose moments are given) at one
-    /// θ, written into `densities`.
-    pub fn density(&self, theta: f64, fields: &[f64], moments: &[Moments], densities: &mut [f64]) {
-        if self.is_narrow() {
-            all_narrow_exponents(self, theta, fields, moments, densities);
-            let one_minus_m2 = SitePoint::at::<false>(theta).one_minus_m2;
-            densities.iter_mut().for_each(|d| *d = elementary::exp(*d) * one_minus_m2);
-        } else {
-            all_densities(self, theta, fields, moments, densities);
-        }
-    }
-}
-
-multiversioned! {
-    /// ln P(θ|B) without its factor 1 − m², with exponents relative to the reference of each field.
-    fn all_narrow_exponents(
-        site: &Site,
-        theta: f64,
-        fields: &[f64],
-        moments: &[Moments],
-        densities: &mut [f64],
-    ) {
-        for ((density, &signed), m) in densities.iter_mut().zip(fields).zip(moments) {
-            let theta = if signed >= 0.0 { theta } else { -theta };
-            let origin = Origin::at(m.reference);
-            let place = origin.moved::<true>(theta - m.reference);
-            let exponent = site.exponent_moved::<true>(&place, &origin, signed.abs());
-            *density = exponent - m.ln_z_from_reference;
-        }
-    }
-}
-
-multiversioned! {
-    fn all_densities(
-        site: &Site,
-        theta: f64,
-        fields: &[f64],
-        moments: &[Moments],
-        densities: &mut [f64],
-    ) {
-        let near = SitePoint::at::<true>(theta.abs());
-        let (a, gap, side) = (site.stiffness, near.gap, 1.0_f64.copysign(theta));
-        let entropy = site.entropy * near.entropy;
-        for ((density, field), m) in densities.iter_mut().zip(fields).zip(moments) {
-            // From the corner on the side of θ, which lies 2|B| lower if the field points away.
-            let towards = side * field;
-            let exponent = (towards - towards.abs()) - gap * ((towards - a) + 0.5 * a * gap);
-            *density = elementary::exp(exponent + entropy - m.ln_z_from_corner) * near.one_minus_m2;
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use remanent_math::legendre;
 
+    use super::shape::SitePoint;
     use super::*;
 
     /// ln Z, ⟨1 − m⟩ and the variance by brute force: panels in θ over [−20, 20].
