@@ -1,8 +1,9 @@
 """Writes one line for every trial of the run directories named on the command line.
 
-    python figures/streams/collect.py RUN... > figures/streams/second.csv
+    python figures/streams/collect.py [--role TEXT] [--also TEXT] RUN... > figures/streams/second.csv
 
-Columns: the command that repeats the run, trial, predictor, after how many tasks, mean accuracy over the tasks measured,
+--role writes TEXT into a first column, for the runs that follow. --also appends TEXT to the commands of the runs that follow: options that a
+trial version of the program took elsewhere. Columns: the command that repeats the run, trial, predictor, after how many tasks, mean accuracy over the tasks measured,
 over the last five of them, on the newest task, of the tasks from the first to the last measured, and the mean uncertainty
 of every layer at the end. All numbers come from the records of the run.
 """
@@ -26,8 +27,8 @@ def command(case: dict, seed: int) -> str:
             continue
         if key == "normalisation" and value == "none":
             continue
-        if key == "learned_scale":
-            words += ["--learned-scale"] if value else []
+        if isinstance(value, bool):
+            words += [f"--{key.replace('_', '-')}"] if value else []
             continue
         text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
         words.append(f"--{FLAGS.get(key, key.replace('_', '-'))} {text}")
@@ -76,9 +77,19 @@ def lines(record: dict):
 
 def main() -> None:
     writer = None
-    for run in sys.argv[1:]:
+    words = iter(sys.argv[1:])
+    role, also = None, ""
+    for run in words:
+        if run == "--role":
+            role = next(words)
+            continue
+        if run == "--also":
+            also = next(words)
+            continue
         for path in sorted(pathlib.Path(run, "records").glob("*.json")):
             for line in lines(read(path)):
+                line = line if role is None else {"role": role, **line}
+                line["command"] += f" {also}" if also else ""
                 if writer is None:
                     writer = csv.DictWriter(sys.stdout, list(line), lineterminator="\n")
                     writer.writeheader()

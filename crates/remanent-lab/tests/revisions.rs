@@ -38,7 +38,7 @@ const HEAD: &str =
 /// Estimates of errors: noise to the last digit, and no result.
 const NOISE: [&str; 2] = ["residual", "quadrature_error"];
 
-const TRAININGS: [(&str, &str); 33] = [
+const TRAININGS: [(&str, &str); 34] = [
     ("vcl", ""),
     ("vcl-none", "anchor = 'none'"),
     ("vcl-task", "anchor = 'task'\ngamma = 0.1"),
@@ -51,6 +51,10 @@ const TRAININGS: [(&str, &str); 33] = [
         "anchor = 'task'\nlambda = 0.9\nrho = 0.8\nfirst_prior = 'uniform'\nlr_schedule = 'cosine'\nreset_fields = true",
     ),
     ("vcl-weights", "anchor = 'task'\ngamma_rule = 'weights'\ngamma = 2.5"),
+    (
+        "vcl-metaplastic",
+        "anchor = 'task'\nmetaplastic = true\nlr_rule = 'batch'\nbatch = 16\nhidden = [64]",
+    ),
     ("vcl-bf16", "precision = 'bf16'"),
     ("vcl-online", "batch = 1\nanchor = 'both'\nhidden = [40]"),
     ("vcl-window", "anchor = 'task'\nwindow = 60\nlambda = 0.95"),

@@ -24,6 +24,8 @@ pub struct Constants {
     pub gamma_anchor: f32,
     /// Of the optimiser.
     pub adam: AdamStep,
+    /// Whether the step of a weight is multiplied by its variance before the step.
+    pub metaplastic: bool,
 }
 
 /// What a step changes, of a layer or of a part of it. All slices have the same length, or are empty where this is said.
@@ -105,7 +107,7 @@ fn block<const N: usize, const KEPT: bool, const ANCHORED: bool>(
     piece: &mut Piece<'_>,
     at: usize,
 ) {
-    let Constants { beta, gamma_step, gamma_anchor, adam } = constants;
+    let Constants { beta, gamma_step, gamma_anchor, adam, metaplastic } = constants;
     let mut g: [f32; N] = *part(piece.g, at);
     let mut theta: [f32; N] = *part(piece.learned.theta, at);
     let mut variance: [f32; N] = *part(piece.variance, at);
@@ -130,6 +132,9 @@ fn block<const N: usize, const KEPT: bool, const ANCHORED: bool>(
     let mut step = [0.0; N];
     for i in 0..N {
         step[i] = adam.rate * first[i] / divisor[i];
+    }
+    if metaplastic {
+        (0..N).for_each(|i| step[i] *= variance[i]);
     }
     (0..N).for_each(|i| theta[i] -= step[i]);
     *part_mut(piece.learned.theta, at) = theta;
@@ -165,7 +170,7 @@ impl Constants {
             epsilon: 1e-8,
             negligible: crate::kernels::NEGLIGIBLE,
         };
-        Self { beta: 1.3, gamma_step: 0.7, gamma_anchor: 0.02, adam }
+        Self { beta: 1.3, gamma_step: 0.7, gamma_anchor: 0.02, adam, metaplastic: false }
     }
 }
 
@@ -180,9 +185,10 @@ mod tests {
     /// Several steps, with and without each term, against the separate kernels: the same bits.
     #[test]
     fn is_the_sequence_of_kernels() {
-        let constants = Constants::example();
-        let adam = constants.adam;
+        let adam = Constants::example().adam;
         for (keeps, anchored) in [(false, false), (false, true), (true, false), (true, true)] {
+            let metaplastic = anchored;
+            let constants = Constants { metaplastic, ..Constants::example() };
             for n in [1, 15, 64, 65, 129, 1000] {
                 let stream = Stream::new(1, 2, 3, n as u32);
                 let draw = |at: u32| {
@@ -223,6 +229,9 @@ mod tests {
                     kernels::add_scaled(0.7, kept, &mut g);
                     kernels::add_divergence(0.02, 1.3, theta, variance, &anchor, &mut g);
                     adam::advance(&adam, first, second, &mut g);
+                    if metaplastic {
+                        kernels::weaken(variance, &mut g);
+                    }
                     kernels::subtract(&g, theta);
                     kernels::moments(1.3, theta, mean, variance);
                     kernels::keep(1.3, variance, &g, kept);

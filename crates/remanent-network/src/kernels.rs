@@ -71,6 +71,13 @@ multiversioned! {
         }
     }
 
+    /// g ← σ² g: the step of a certain weight is small.
+    pub fn weaken(variance: &[f32], g: &mut [f32]) {
+        for (g, &s) in g.iter_mut().zip(variance) {
+            *g *= s;
+        }
+    }
+
     /// g ← g + c β σ² (βθ − a): the gradient of c KL(q_θ ‖ q_a), where a is a field.
     pub fn add_divergence(
         c: f32,

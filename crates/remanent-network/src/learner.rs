@@ -11,7 +11,7 @@ use crate::pass::{OwnedNoise, normal_noise, uniform_noise};
 use crate::product::Precision;
 use crate::ranges::{self, Range};
 use crate::rivals::{self, Rival};
-use crate::schedule::{BetaSchedule, RateSchedule};
+use crate::schedule::{BetaSchedule, RateRule, RateSchedule};
 
 /// The learning algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,6 +155,9 @@ pub struct Parameters {
     pub batch: usize,
     /// Learning rate.
     pub lr: f64,
+    /// What it counts. A constant is not part of the key.
+    #[serde(default, skip_serializing_if = "RateRule::is_constant")]
+    pub lr_rule: RateRule,
     /// Of the learning rate within a task. A constant one is not part of the key.
     #[serde(default, skip_serializing_if = "RateSchedule::is_constant")]
     pub lr_schedule: RateSchedule,
@@ -162,6 +165,9 @@ pub struct Parameters {
     pub optimizer: Optimizer,
     /// b_1, b_2 and ε of Adam.
     pub adam: [f64; 3],
+    /// Whether a step of `vcl`, `ewc` and `joint` is multiplied by the variance of the weight. False is not part of the key.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub metaplastic: bool,
     /// β of field networks.
     pub beta: BetaSchedule,
     /// Reference points of the regulariser of `vcl` and `ewc`.
@@ -220,9 +226,11 @@ impl Parameters {
             spread: 1.0,
             batch: 64,
             lr: 0.01,
+            lr_rule: RateRule::Constant,
             lr_schedule: RateSchedule::Constant,
             optimizer: Optimizer::Adam,
             adam: [0.9, 0.99, 1e-8],
+            metaplastic: false,
             beta: BetaSchedule::Tanh { a: 10.0, delta: 0.1, b: 2.0 },
             anchor: Anchor::None,
             gamma_step: 1.0,
@@ -331,6 +339,11 @@ impl Parameters {
             }
             _ => examples.div_ceil(self.batch),
         }
+    }
+
+    /// The learning rate before its schedule.
+    pub fn rate(&self) -> f64 {
+        self.lr_rule.rate(self.lr, self.batch)
     }
 
     /// m of a task, counted from 0.

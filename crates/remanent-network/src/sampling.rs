@@ -244,8 +244,8 @@ struct Rule<'a> {
 
 impl Rule<'_> {
     fn update(&self, layer: &mut Layer, memory: &Memory, buffers: &mut Buffers) {
-        let Parameters { rival, lr, window, .. } = self.parameters;
-        let rate = (self.moment.rate * lr) as f32;
+        let Parameters { rival, window, .. } = self.parameters;
+        let rate = (self.moment.rate * self.parameters.rate()) as f32;
         let share = self.batch / window.unwrap_or(self.moment.examples) as f32;
         let number = |value: Option<f64>, otherwise: f32| value.map_or(otherwise, |x| x as f32);
         kernels::scale(self.samples.recip(), &mut buffers.first);

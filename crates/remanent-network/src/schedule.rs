@@ -90,6 +90,32 @@ impl RateSchedule {
     }
 }
 
+/// What the learning rate counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RateRule {
+    /// It is the rate itself.
+    #[default]
+    Constant,
+    /// It is the rate of batches of 64 images; the rate of batches of B is √(B/64) times as large. Where noise dominates, a normalised gradient of B images
+    /// has √B times the signal of that of one image.
+    Batch,
+}
+
+impl RateRule {
+    /// The rate of batches of this size.
+    pub fn rate(self, lr: f64, batch: usize) -> f64 {
+        match self {
+            Self::Constant => lr,
+            Self::Batch => lr * (batch as f64 / 64.0).sqrt(),
+        }
+    }
+
+    pub(crate) fn is_constant(&self) -> bool {
+        *self == Self::Constant
+    }
+}
+
 /// The value for `index`, or the last one. NaN if there is none, which no check accepts.
 fn at_or_last(values: &[f64], index: usize) -> f64 {
     values.get(index).or(values.last()).copied().unwrap_or(f64::NAN)
@@ -176,6 +202,15 @@ mod tests {
             assert!(rates.windows(2).all(|pair| pair[1] < pair[0]), "{schedule:?}");
         }
         assert_eq!(RateSchedule::Constant.factor(99, 100), 1.0);
+    }
+
+    #[test]
+    fn the_rate_may_follow_the_batch() {
+        assert_eq!(RateRule::Constant.rate(0.3, 7), 0.3);
+        assert_eq!(
+            [1, 16, 64, 256].map(|batch| RateRule::Batch.rate(0.16, batch)),
+            [0.02, 0.08, 0.16, 0.32]
+        );
     }
 
     #[test]

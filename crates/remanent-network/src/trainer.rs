@@ -259,7 +259,7 @@ impl Trainer {
         let [b1, b2, epsilon] = self.parameters.adam;
         let steps = self.steps as f64;
         AdamStep {
-            rate: (factor * self.parameters.lr / (1.0 - b1.powf(steps))) as f32,
+            rate: (factor * self.parameters.rate() / (1.0 - b1.powf(steps))) as f32,
             spread: (1.0 - b2.powf(steps)).sqrt().recip() as f32,
             b1: b1 as f32,
             b2: b2 as f32,
@@ -554,6 +554,7 @@ impl Rule<'_> {
             gamma_step: self.parameters.gamma_step as f32,
             gamma_anchor: self.anchor_factor(),
             adam: *self.adam,
+            metaplastic: self.parameters.metaplastic,
         }
     }
 
@@ -613,6 +614,9 @@ impl Rule<'_> {
         }
 
         self.optimise(memory, at.clone(), g);
+        if parameters.metaplastic {
+            kernels::weaken(variance, g);
+        }
         kernels::subtract(g, theta);
         // `ewc` uses the information before the step, `vcl` that after it.
         if elastic && !memory.kept.is_empty() {
@@ -676,7 +680,7 @@ impl Rule<'_> {
                 let (first, second) = (&mut memory.first[at.clone()], &mut memory.second[at]);
                 adam::advance(self.adam, first, second, g);
             }
-            Optimizer::Sgd => kernels::scale((self.moment.rate * self.parameters.lr) as f32, g),
+            Optimizer::Sgd => kernels::scale((self.moment.rate * self.parameters.rate()) as f32, g),
         }
     }
 }

@@ -668,6 +668,27 @@ fn the_first_prior_is_an_anchor_at_zero() {
     assert!(descent(&before, free.network()).concat().iter().all(|g| *g == 0.0));
 }
 
+/// The step of a weight counts with its variance before the step.
+#[test]
+fn a_metaplastic_step_is_that_of_the_optimizer_times_the_variance() {
+    let plain = anchored(Learner::Vcl, Anchor::Task);
+    for optimizer in [Optimizer::Sgd, Optimizer::Adam] {
+        let plain = Parameters { first_prior: FirstPrior::Uniform, optimizer, ..plain.clone() };
+        let [steps, weakened] = [false, true].map(|metaplastic| {
+            let mut trainer = trainer(&Parameters { metaplastic, ..plain.clone() });
+            let before = trainer.network().clone();
+            black().step(&mut trainer, BETA);
+            (descent(&before, trainer.network()), before)
+        });
+        for l in 0..LAYERS {
+            let variance = |t: &f32| 1.0 - (f64::from(BETA) * f64::from(*t)).tanh().powi(2);
+            let variances = weakened.1.layers()[l].theta().iter().map(variance);
+            let wanted: Vec<f64> = steps.0[l].iter().zip(variances).map(|(s, v)| s * v).collect();
+            assert_same(&weakened.0[l], &wanted, 1e-5, &format!("{optimizer:?}, layer {l}"));
+        }
+    }
+}
+
 /// The pull of γ M/W: every image has the share 1/W.
 #[test]
 fn gamma_may_count_weights() {

@@ -518,10 +518,11 @@ class Replay:
             total = total + self.task_anchors[l].gradient(self.theta[l], beta, share)
         return total
 
-    def theta_step(self, l: int, g: Array, meta: float) -> Array:
+    def theta_step(self, l: int, g: Array, beta: float, meta: float) -> Array:
         """What is subtracted from the parameters of a layer."""
         if self.trace.learner != "metaplasticity":
-            return self.optimisers[l].step(g)
+            step = self.optimisers[l].step(g)
+            return step / np.cosh(beta * self.theta[l]) ** 2 if self.trace.metaplastic else step
         if self.trace.form == "printed":
             return metaplastic_step_printed(self.theta[l], g, self.trace.learning_rate, meta)
         return metaplastic_step_original(self.theta[l], self.optimisers[l].step(g), meta)
@@ -537,7 +538,7 @@ class Replay:
         share = len(labels) / self.trace.examples[self.task]
         for l, g in enumerate(gradients.theta):
             old = self.theta[l]
-            new = old - self.theta_step(l, g + self.regulariser(l, beta, share), meta)
+            new = old - self.theta_step(l, g + self.regulariser(l, beta, share), beta, meta)
             if self.step_anchors:
                 self.step_anchors[l].after_step(old, new, beta)
             self.theta[l] = new

@@ -152,6 +152,7 @@ fn trace(folder: &Path, parameters: &Parameters) {
         "optimizer": parameters.optimizer,
         "learning_rate": parameters.lr,
         "adam": parameters.adam,
+        "metaplastic": parameters.metaplastic,
         "learned_temperature": parameters.learned_scale,
         "examples": EXAMPLES,
         "switches": SWITCHES,
@@ -266,7 +267,9 @@ fn cases() -> Vec<(&'static str, Parameters)> {
         ("vcl-step", vcl.clone()),
         ("vcl-task", Parameters { anchor: Anchor::Task, ..vcl.clone() }),
         ("vcl-both", both.clone()),
+        ("vcl-both-metaplastic", Parameters { metaplastic: true, ..both.clone() }),
         ("vcl-both-sgd", sgd(&both)),
+        ("vcl-both-sgd-metaplastic", Parameters { metaplastic: true, ..sgd(&both) }),
         (
             "vcl-both-layer-scale",
             Parameters { normalisation: Normalisation::Layer, learned_scale: true, ..both.clone() },

@@ -4,7 +4,6 @@ use remanent_data::stream::{StreamError, StreamSpec};
 use remanent_network::architecture::Normalisation;
 use remanent_network::fading::Fading;
 use remanent_network::learner::{Anchor, Fisher, Form, Learner, Optimizer, Parameters};
-use remanent_network::network::Weights;
 use remanent_network::parameters::ParameterError;
 use remanent_network::predictor::Predictor;
 use remanent_network::product::Precision;
@@ -245,9 +244,11 @@ fn parameters(options: &TrainingOptions) -> Result<Parameters, TrainingError> {
         spread: given.spread.unwrap_or(default.spread),
         batch: given.batch.unwrap_or(default.batch),
         lr: given.lr.unwrap_or(lr),
+        lr_rule: given.lr_rule,
         lr_schedule: given.lr_schedule,
         optimizer: given.optimizer.unwrap_or(optimizer),
         adam,
+        metaplastic: given.metaplastic && has_beta(learner),
         beta: given.beta_schedule.unwrap_or(default.beta),
         anchor: given.anchor.unwrap_or(default.anchor),
         gamma_step: gamma(given.gamma_step, default.gamma_step),
@@ -294,6 +295,11 @@ fn users(key: &str) -> &'static [Learner] {
     }
 }
 
+/// Whether the fields of the weights are learned by gradients.
+fn has_beta(learner: Learner) -> bool {
+    matches!(learner, Learner::Vcl | Learner::Ewc | Learner::Joint)
+}
+
 /// Why a key changes nothing, if that is so: what has no use for it, and what to do.
 fn meaningless(key: &str, parameters: &Parameters) -> Option<(String, &'static str)> {
     let Parameters { learner, anchor, .. } = parameters;
@@ -321,11 +327,8 @@ fn meaningless(key: &str, parameters: &Parameters) -> Option<(String, &'static s
         "optimizer" if parameters.samples_weights() => of_learner("it has a step of its own"),
         "gamma" if *learner == Learner::Si => None,
         "window" if matches!(learner, Learner::Bimu | Learner::Mesu) => None,
-        "beta_schedule"
-            if parameters.weights() != Weights::Field || parameters.samples_weights() =>
-        {
-            of_learner("vcl, ewc and joint have a beta")
-        }
+        "beta_schedule" if !has_beta(*learner) => of_learner("vcl, ewc and joint have a beta"),
+        "metaplastic" if !has_beta(*learner) => of_learner("vcl, ewc and joint have it"),
         "anchor" | "gamma" | "gamma_step" | "gamma_task" if !is_pulled => {
             of_learner(if key == "gamma" {
                 "vcl, ewc and si are pulled to the last task"
@@ -520,6 +523,7 @@ mod tests {
             ("anchor = 'task'\nwindow = 9\nfirst_prior = 'uniform'", "an anchor with a window"),
             ("gamma_rule = 'weights'", "gamma_rule is not used by the anchor step"),
             ("learner = 'ewc'\ngamma_rule = 'weights'", "only vcl"),
+            ("learner = 'ste'\nmetaplastic = true", "vcl, ewc and joint have it"),
             ("learner = 'ewc'\nrho = 0.5", "choose the fisher online"),
             ("batch = 1\nprecision = 'bf16'", "precision is not used by a batch of 1"),
             ("precision = 'bf61'", "did you mean 'bf16'?"),
@@ -544,12 +548,15 @@ mod tests {
     fn values_that_change_nothing_are_not_part_of_the_key() {
         let text = "stream = 'permuted:digits:2'\nanchor = 'task'\n";
         let plain = read(text).unwrap().key();
-        let neutral = "lr_schedule = 'constant'\nfirst_prior = 'none'\nlambda = 1.0\nrho = 1.0\n\
-                       reset_fields = false\nprecision = 'f32'\ngamma_rule = 'constant'";
+        let neutral = "lr_schedule = 'constant'\nlr_rule = 'constant'\nfirst_prior = 'none'\nlambda = 1.0\nrho = 1.0\n\
+                       reset_fields = false\nprecision = 'f32'\ngamma_rule = 'constant'\n\
+                       metaplastic = false";
         assert_eq!(read(&format!("{text}{neutral}")).unwrap().key(), plain);
         for other in [
             "lambda = 0.9",
             "gamma_rule = 'weights'",
+            "metaplastic = true",
+            "lr_rule = 'batch'",
             "rho = 0.9",
             "lr_schedule = 'cosine'",
             "window = 7",

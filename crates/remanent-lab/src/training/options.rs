@@ -5,7 +5,7 @@ use remanent_network::learner::{Anchor, FirstPrior, Fisher, Form, GammaRule, Lea
 use remanent_network::predictor::Predictor;
 use remanent_network::product::Precision;
 use remanent_network::ranges::{self, Range};
-use remanent_network::schedule::{BetaSchedule, RateSchedule};
+use remanent_network::schedule::{BetaSchedule, RateRule, RateSchedule};
 use toml::Value;
 
 use crate::options::{Kind, OptionValue, Word};
@@ -75,6 +75,12 @@ words! {
     FirstPrior {
         "none" => None, "no prior";
         "uniform" => Uniform, "both signs of every weight are equally probable";
+    }
+}
+words! {
+    RateRule {
+        "constant" => Constant, "lr is the rate itself";
+        "batch" => Batch, "lr is the rate of batches of 64 images; it grows with the square root of the batch";
     }
 }
 words! {
@@ -183,12 +189,16 @@ options! {
             /// Learning rate [default: 0.01; 3 for metaplasticity as printed, 0.001 for bayesbinn and si,
             /// 4.9 for bimu, 1.6 for mesu, 0.1 for sgd]
             lr: Option<f64> = None, in ranges::LR,
+            /// How lr sets the learning rate
+            lr_rule: RateRule = RateRule::Constant,
             /// Learning rate within each task
             lr_schedule: RateSchedule = RateSchedule::Constant,
             /// Optimiser [default: adam; sgd for metaplasticity as printed and for sgd]
             optimizer: Option<Optimizer> = None,
             /// b1 and b2 (from 0 to below 1) and epsilon (above 0) of Adam [default: 0.9,0.99,1e-8]
             adam: Option<Vec<f64>> = None, in Range::ANY,
+            /// Multiply each step of vcl, ewc and joint by the variance of the weight: certain weights move less
+            metaplastic: bool = false,
             /// Inputs of the matrix products of training; sums, weights and optimiser are f32 always
             precision: Precision = Precision::F32,
         }

@@ -149,7 +149,7 @@ pub const PRESETS: [Preset; 12] = [
     // Chosen on validation images; figures/streams has the criterion and all runs.
     Preset {
         name: "stream",
-        about: "long streams: gamma by images and weights, uniform first prior, cosine rate in every task",
+        about: "long streams: steps by uncertainty, gamma by images and weights, uniform first prior, cosine rate",
         text: r#"
             learner = "vcl"
             anchor = "task"
@@ -158,9 +158,11 @@ pub const PRESETS: [Preset; 12] = [
             first_prior = "uniform"
             beta_schedule = "1"
             spread = 0.5
-            lr = 0.04
+            lr = 0.16
+            lr_rule = "batch"
             lr_schedule = "cosine"
             adam = [0.9, 0.999, 1e-8]
+            metaplastic = true
             output_scale = 20.0
             learned_scale = true
         "#,

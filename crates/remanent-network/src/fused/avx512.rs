@@ -32,6 +32,7 @@ pub struct Wide {
     rest2: __m512,
     /// Second moments are at least this, so that roots have an inverse.
     smallest: __m512,
+    metaplastic: bool,
 }
 
 /// Registers that are computed together.
@@ -77,6 +78,7 @@ impl Wide {
             rest1: _mm512_set1_ps(1.0 - adam.b1),
             rest2: _mm512_set1_ps(1.0 - adam.b2),
             smallest: _mm512_set1_ps(NEGLIGIBLE * NEGLIGIBLE),
+            metaplastic: constants.metaplastic,
         }
     }
 }
@@ -120,6 +122,9 @@ pub fn step<const KEPT: bool, const ANCHORED: bool>(
     let mut steps = inverses(divisors);
     for q in 0..QUAD {
         steps[q] = _mm512_mul_ps(_mm512_mul_ps(wide.rate, lanes.first[q]), steps[q]);
+        if wide.metaplastic {
+            steps[q] = _mm512_mul_ps(steps[q], lanes.variance[q]);
+        }
         lanes.theta[q] = _mm512_sub_ps(lanes.theta[q], steps[q]);
     }
     steps

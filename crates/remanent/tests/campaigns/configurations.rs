@@ -268,6 +268,8 @@ const COMMANDS: [Command; 12] = [
             ("lambda", &["-1", "0", "0.9", "1", "2"], false),
             ("rho", &["0", "0.5", "1", "-1"], false),
             ("reset-fields", &["true", "false"], false),
+            ("metaplastic", &["true", "false"], false),
+            ("lr-rule", &["constant", "batch", "64"], false),
             ("window", &["0", "1", "100"], false),
             ("fisher", &["variance", "empirical", "online"], false),
             ("form", &["printed", "original"], false),

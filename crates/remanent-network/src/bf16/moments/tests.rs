@@ -134,10 +134,10 @@ fn a_step_is_that_of_the_fused_pass() {
     if !Moments::are_available(Path::best()) {
         return;
     }
-    let constants = Constants::example();
-    assert_eq!(constants.beta, BETA);
+    assert_eq!(Constants::example().beta, BETA);
     let factors = (0.31, 0.11);
     for (keeps, anchored) in [(false, false), (false, true), (true, false), (true, true)] {
+        let constants = Constants { metaplastic: anchored, ..Constants::example() };
         for (inputs, outputs) in SHAPES {
             let mut layer = layer(inputs, outputs);
             let count = inputs * outputs;

@@ -38,10 +38,10 @@ fn a_step_of_a_layer_is_that_of_the_gradient() {
     if !Downstream::is_available() {
         return;
     }
-    let constants = Constants::example();
-    assert_eq!(constants.beta, BETA);
+    assert_eq!(Constants::example().beta, BETA);
     let mut downstream = Downstream::default();
     for (keeps, anchored) in [(false, false), (false, true), (true, false), (true, true)] {
+        let constants = Constants { metaplastic: anchored, ..Constants::example() };
         for (inputs, outputs, batch) in
             [(1, 1, 2), (15, 10, 64), (16, 64, 16), (17, 65, 33), (33, 100, 130), (40, 17, 65)]
         {
@@ -109,7 +109,8 @@ fn moments_of_learned_fields_have_the_bits_of_the_kernel() {
     let [mut mean, mut variance] = [(); 2].map(|()| vec![0.5; theta.len()]);
     let adam =
         AdamStep { rate: 0.1, spread: 1.0, b1: 0.9, b2: 0.99, epsilon: 1e-8, negligible: 1e-18 };
-    let constants = Constants { beta: BETA, gamma_step: 0.0, gamma_anchor: 0.0, adam };
+    let constants =
+        Constants { beta: BETA, gamma_step: 0.0, gamma_anchor: 0.0, adam, metaplastic: false };
     let mut downstream = Downstream::default();
     downstream.set(batch, &normals(1, outputs * batch), &normals(2, outputs * batch));
     let upstream = normals(3, inputs * batch);
