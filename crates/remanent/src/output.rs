@@ -123,14 +123,11 @@ pub struct Output {
 
 impl Output {
     /// Refuses a plot that could not be written, before anything is computed.
-    pub fn check(&self) -> Result<(), PlotError> {
-        match &self.plot {
-            Some(path) => {
-                PlotFormat::from_path(path)?;
-                remanent_plot::check_picture(path)
-            }
-            None => Ok(()),
-        }
+    pub fn check(&self) -> anyhow::Result<()> {
+        let Some(path) = &self.plot else { return Ok(()) };
+        PlotFormat::from_path(path)
+            .and_then(|_| remanent_plot::check_picture(path))
+            .context("--plot cannot be used")
     }
 
     /// Draws the figure of a report, if a plot was asked for, and prints numbers and notes.

@@ -278,7 +278,9 @@ fn gradient(
     // The traditional algorithms in magnetisation space have no KL term.
     let gamma = if space == Space::Field { 1.0 } else { 0.0 };
     let epochs = given.epochs.unwrap_or(vec![1000]);
-    let total: usize = (0..tasks).map(|t| *epochs.get(t).unwrap_or(&epochs[0])).sum();
+    // An empty list is refused by the check of the learner.
+    let of_task = |t: usize| epochs.get(t).or(epochs.first()).copied().unwrap_or(0);
+    let total: usize = (0..tasks).map(of_task).sum();
     Ok(GradientLearner {
         space,
         field_scale: given.field_scale,
