@@ -432,7 +432,10 @@ fn chain_parameters(options: TasksOptions) -> Result<ChainParameters, QueryError
             alpha.len()
         )));
     }
-    let missing = QueryError::Missing("r0", "state the overlap of neighbouring teachers");
+    let missing = QueryError::Missing(
+        "r0",
+        "state the overlap of neighbouring teachers, e.g. --r0 0.5: alpha has a value for each task",
+    );
     Ok(ChainParameters {
         alpha,
         beta: options.beta,

@@ -157,13 +157,13 @@ impl Material {
 impl Training {
     /// The images of a task that are trained on.
     pub fn train_view<'a>(&self, task: &'a Task) -> Result<View<'a>, TrainingError> {
-        let wrong = |error| wrong_count(task, &error);
+        let wrong = |key| move |error| wrong_count(key, task, &error);
         let mut view = task.train();
         if let Some(count) = self.validation {
-            view = view.split_end(count).map_err(wrong)?.0;
+            view = view.split_end(count).map_err(wrong("validation"))?.0;
         }
         match self.train_images {
-            Some(count) => view.first(count).map_err(wrong),
+            Some(count) => view.first(count).map_err(wrong("train_images")),
             None => Ok(view),
         }
     }
@@ -176,20 +176,21 @@ impl Training {
 
     /// The images of a task that are tested on: of the test set, or held back from training.
     pub fn test_view<'a>(&self, task: &'a Task) -> Result<View<'a>, TrainingError> {
-        let wrong = |error| wrong_count(task, &error);
+        let wrong = |key| move |error| wrong_count(key, task, &error);
         let view = match self.validation {
-            Some(count) => task.train().split_end(count).map_err(wrong)?.1,
+            Some(count) => task.train().split_end(count).map_err(wrong("validation"))?.1,
             None => task.test(),
         };
         match self.test_images {
-            Some(count) => view.first(count).map_err(wrong),
+            Some(count) => view.first(count).map_err(wrong("test_images")),
             None => Ok(view),
         }
     }
 }
 
-fn wrong_count(task: &Task, error: &DatasetError) -> TrainingError {
-    TrainingError::Other(format!("{}: {error}", task.name()))
+/// `key` is the option that asks for more images than a task has.
+fn wrong_count(key: &str, task: &Task, error: &DatasetError) -> TrainingError {
+    TrainingError::Other(format!("{key}, {}: {error}", task.name()))
 }
 
 /// The digests of the datasets that are named by paths, by these paths.

@@ -587,13 +587,13 @@ fn judge(ended: &Ended, names: &[&str], given: &[String], arguments: &[String]) 
             let said = ended.stderr.to_lowercase().replace('_', "-");
             // Of what was given, or of what is missing.
             let named = names.iter().any(|name| said.contains(*name)) || said.contains("needs --");
-            // A value that is quoted is as good; so is a part of it, for a stream of tasks has several,
+            // A value that is quoted is as good; so is a part of it, for a stream of tasks and a scan have several,
             // and what begins with a dash is refused as the name of a flag, of which two letters are shown.
             let is_quoted = |value: &String| {
                 let value = value.trim().to_lowercase().replace('_', "-");
                 let is_part = |part: &str| part.chars().count() >= 4 && said.contains(part);
                 (value.chars().count() >= 2 && said.contains(&value))
-                    || value.split(':').any(is_part)
+                    || value.split([':', '=']).any(is_part)
                     || (value.starts_with('-') && said.contains("unexpected argument '-"))
             };
             (!named && !given.iter().any(is_quoted))
