@@ -13,6 +13,7 @@ use toml::{Table, Value};
 
 /// Why a configuration cannot be used.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// Not TOML.
     #[error("{file}:{line}:{column}: {message}")]

@@ -6,6 +6,7 @@ use thiserror::Error;
 
 /// A list that cannot be read.
 #[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
 pub enum ValuesError {
     /// Not a number.
     #[error(

@@ -42,6 +42,7 @@ pub const PLAN_KEYS: [&str; 9] =
 
 /// Why a plan is invalid.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum PlanError {
     /// A key or a file that cannot be used.
     #[error(transparent)]

@@ -24,6 +24,7 @@ const KIND: &str = "learner";
 
 /// Why a task was not learned. The learner is as it was before.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum LearnError {
     /// The task does not fit the network, or a parameter is out of range.
     #[error(transparent)]

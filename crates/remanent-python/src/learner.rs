@@ -71,8 +71,8 @@ impl Learner {
             let learned = learner.learn(&part.view(inputs), epochs, step);
             learned.map(|learned| (learner, learned)).map_err(|error| match error {
                 LearnError::Parameter(error) => Fault::value(error),
-                LearnError::Diverged(error) => Fault::failure(error),
                 LearnError::Interrupted => Fault::interrupted(),
+                error => Fault::failure(error),
             })
         })?;
         self.inner = learner;

@@ -27,6 +27,7 @@ const MEASUREMENTS: &str = "measurements.json";
 
 /// Why a figure could not be kept.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum KeepError {
     /// The operating system refused.
     #[error(transparent)]

@@ -19,6 +19,7 @@ pub struct Address {
 
 /// Why an address cannot be used.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum AddressError {
     /// A token that is easy to guess, or cannot be part of an address.
     #[error("the token must have at least 16 letters and digits; omit it to have one made")]

@@ -41,6 +41,7 @@ pub struct Options {
 
 /// Why nothing is served.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum ServeError {
     /// The address is taken, or not of this machine.
     #[error("cannot listen on {address}: {cause}; choose another --port")]

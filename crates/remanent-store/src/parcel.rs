@@ -32,6 +32,7 @@ pub struct Parcel {
 
 /// Why a parcel cannot be used.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum ParcelError {
     /// The cell has not been computed.
     #[error("the cell has no record")]

@@ -46,6 +46,7 @@ impl Watcher for Silent {
 
 /// Why a run has no result.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum RunError {
     /// It was asked to stop; what is done and what is under way is saved.
     #[error("interrupted: {done} of {total} cells are done; repeat the command to continue")]

@@ -27,6 +27,7 @@ pub const VERSION: u32 = 1;
 
 /// Why a sealed file cannot be used.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum SealError {
     /// There is no such file.
     #[error("no file {}", .0.display())]

@@ -51,6 +51,7 @@ const LOCK: &str = "lock";
 
 /// Why a directory cannot be used for a run.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum StoreError {
     /// Files that are not of a run.
     #[error(

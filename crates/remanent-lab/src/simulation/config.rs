@@ -26,6 +26,7 @@ const REVISION: u32 = 1;
 
 /// Why a configuration is no simulation.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum SettingError {
     /// A value of the wrong kind.
     #[error(transparent)]

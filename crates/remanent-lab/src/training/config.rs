@@ -27,6 +27,7 @@ const PACKED_REVISION: u32 = 3;
 
 /// Why a configuration is no training.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum TrainingError {
     /// A value of the wrong kind.
     #[error(transparent)]

@@ -26,6 +26,7 @@ pub struct Material {
 
 /// Why there are no images to train on.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum MaterialError {
     /// The configuration is invalid.
     #[error(transparent)]
