@@ -365,7 +365,6 @@ impl Plan {
 }
 
 /// A case as a file lists it.
-#[derive(Default)]
 struct ListedCase {
     name: Option<String>,
     sets: Table,

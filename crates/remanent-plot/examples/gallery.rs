@@ -140,9 +140,7 @@ fn edge_cases() -> Panel {
     )
     .with(HorizontalLine::new(1.0).label("upper"))
     .with(HorizontalLine::new(0.8).label("lower"));
-    let markers =
-        [Marker::Circle, Marker::Square, Marker::Diamond, Marker::Triangle, Marker::Cross];
-    for (k, marker) in markers.into_iter().enumerate() {
+    for (k, marker) in Marker::ALL.into_iter().enumerate() {
         let points = Points::new(vec![k as f64], vec![3.5]).marker(marker).color(Color::Palette(k));
         panel.push(points);
     }

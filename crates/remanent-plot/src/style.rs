@@ -27,3 +27,14 @@ pub enum Marker {
     /// Two crossed strokes.
     Cross,
 }
+
+impl Marker {
+    /// All shapes.
+    pub const ALL: [Self; 5] =
+        [Self::Circle, Self::Square, Self::Diamond, Self::Triangle, Self::Cross];
+
+    /// The shape of the n-th of several, from 0; after the last the first comes again.
+    pub fn of(index: usize) -> Self {
+        Self::ALL[index % Self::ALL.len()]
+    }
+}

@@ -7,13 +7,13 @@
 mod protocol;
 mod report;
 
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use remanent_data::sources::Cache;
-use remanent_lab::experiment::{Error, ErrorKind, Experiment, Prepared, Resources};
+use remanent_lab::experiment::{Error, ErrorKind, Experiment, Resources};
+use remanent_lab::plan::Case;
 use remanent_lab::training::{self, Training, Trial};
-use remanent_store::{Cell, Finished, RunError, Share, Shared, StoreError, Watcher};
+use remanent_store::{Finished, RunError, Share, Shared, StoreError, Watcher};
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -118,7 +118,7 @@ impl Benchmark {
     /// What each protocol would cost. A cell of every learner is run for a moment to see how fast it is;
     /// nothing is written.
     pub fn survey(&self, place: &Place<'_>) -> Result<Vec<Cost>, StoreError> {
-        let (directory, marker) = (folder(place), marker());
+        let (directory, marker) = (place.directory.join(Training::NAME), marker());
         let request = place.request(&directory, Training::NAME, &marker);
         let cost = |protocol: &Protocol| {
             let prepared = &protocol.prepared;
@@ -171,11 +171,9 @@ impl Benchmark {
     ) -> Result<T, RunError> {
         let cells: Vec<Trial<'_>> =
             self.protocols.iter().flat_map(|protocol| protocol.prepared.cells()).collect();
-        let (directory, marker) = (folder(place), marker());
-        let work = cells.iter().map(Cell::work).fold(0, u64::saturating_add);
-        let stage = Stage { kind: Training::NAME, cells: cells.len(), work, directory: &directory };
-        let request = place.request(&directory, Training::NAME, &marker);
-        with(&request, &cells, &watch(&stage))
+        let with =
+            |request: &remanent_store::Request<'_>, watcher: &W| with(request, &cells, watcher);
+        place.compute(Training::NAME, &marker(), &cells, watch, with)
     }
 
     /// Deals the records back to the learners that they are of.
@@ -195,10 +193,6 @@ impl Benchmark {
     }
 }
 
-fn folder(place: &Place<'_>) -> std::path::PathBuf {
-    Path::join(place.directory, Training::NAME)
-}
-
 /// What all run directories of benchmarks have in common.
 fn marker() -> Value {
     json!({"benchmark": "published protocols"})
@@ -212,11 +206,9 @@ fn choose_learners(
     if learners.is_empty() {
         return Ok(());
     }
-    let labels = |prepared: &Prepared<Training>| -> Vec<String> {
-        prepared.plan.cases.iter().map(|case| case.label()).collect()
-    };
     let mut known: Vec<String> = Vec::new();
-    for label in protocols.iter().flat_map(|protocol| labels(&protocol.prepared)) {
+    let cases = protocols.iter().flat_map(|protocol| &protocol.prepared.plan.cases);
+    for label in cases.map(Case::label) {
         if !known.contains(&label) {
             known.push(label);
         }
@@ -229,16 +221,13 @@ fn choose_learners(
             return Err(BenchmarkError::Learner { name: name.clone(), protocols, known });
         }
     }
-    for protocol in protocols.iter_mut() {
-        let prepared = &mut protocol.prepared;
-        let wanted: Vec<bool> = labels(prepared)
-            .iter()
-            .map(|label| learners.iter().any(|name| is_meant(label, name)))
-            .collect();
-        let mut keep = wanted.iter().copied();
-        prepared.plan.cases.retain(|_| keep.next().unwrap_or(false));
-        let mut keep = wanted.iter().copied();
-        prepared.cases.retain(|_| keep.next().unwrap_or(false));
+    for Protocol { prepared, .. } in protocols.iter_mut() {
+        let cases = std::mem::take(&mut prepared.plan.cases).into_iter();
+        let is_wanted = |label: &str| learners.iter().any(|name| is_meant(label, name));
+        (prepared.plan.cases, prepared.cases) = cases
+            .zip(std::mem::take(&mut prepared.cases))
+            .filter(|(case, _)| is_wanted(&case.label()))
+            .unzip();
     }
     protocols.retain(|protocol| !protocol.prepared.cases.is_empty());
     Ok(())

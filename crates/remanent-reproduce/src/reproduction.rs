@@ -89,13 +89,29 @@ impl<'a> Place<'a> {
         Self { directory, fresh: false, checkpoint_every: CHECKPOINT_EVERY }
     }
 
-    /// Of the cells of one kind, which are in this directory.
-    pub(crate) fn request(
+    /// Does something with cells of one kind, in a folder of their own. `watch` is asked for their watcher,
+    /// `marker` is what all such run directories have in common.
+    pub(crate) fn compute<C: Cell, W: Watcher, T>(
         &self,
-        directory: &'a Path,
-        kind: &'a str,
-        config: &'a Value,
-    ) -> remanent_store::Request<'a> {
+        kind: &str,
+        marker: &Value,
+        cells: &[C],
+        watch: impl Fn(&Stage<'_>) -> W,
+        with: impl FnOnce(&remanent_store::Request<'_>, &W) -> Result<T, RunError>,
+    ) -> Result<T, RunError> {
+        let directory = &self.directory.join(kind);
+        let work = cells.iter().map(Cell::work).fold(0, u64::saturating_add);
+        let watcher = watch(&Stage { kind, cells: cells.len(), work, directory });
+        with(&self.request(directory, kind, marker), &watcher)
+    }
+
+    /// Of the cells of one kind, which are in this directory.
+    pub(crate) fn request<'b>(
+        &self,
+        directory: &'b Path,
+        kind: &'b str,
+        config: &'b Value,
+    ) -> remanent_store::Request<'b> {
         let (fresh, every) = (self.fresh, self.checkpoint_every);
         let with_models = false;
         remanent_store::Request { directory, kind, config, fresh, every, with_models }
@@ -324,15 +340,9 @@ impl<W: Watcher, F: Fn(&Stage<'_>) -> W> Stages<'_, F> {
         batch: &Batch<'_, E>,
         compute: impl FnOnce(&remanent_store::Request<'_>, &W) -> Result<T, RunError>,
     ) -> Result<Option<T>, RunError> {
-        let (kind, cells) = (E::NAME, &batch.cells);
-        if cells.is_empty() {
+        if batch.cells.is_empty() {
             return Ok(None);
         }
-        let directory: &Path = &self.place.directory.join(kind);
-        let work = cells.iter().map(Cell::work).sum();
-        let watcher = (self.watch)(&Stage { kind, cells: cells.len(), work, directory });
-        let marker = marker();
-        let request = self.place.request(directory, kind, &marker);
-        compute(&request, &watcher).map(Some)
+        self.place.compute(E::NAME, &marker(), &batch.cells, &self.watch, compute).map(Some)
     }
 }

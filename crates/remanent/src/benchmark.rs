@@ -5,16 +5,15 @@ use std::path::PathBuf;
 use clap::Args;
 use remanent_lab::experiment::{Experiment, checkpoint_interval};
 use remanent_lab::training::Training;
-use remanent_plot::Table;
 use remanent_reproduce::{Benchmark, BenchmarkRequest, Cost, PROTOCOLS, Place, Stage};
 use remanent_store::Share;
 
+use crate::costs;
 use crate::data;
 use crate::experiment::{self, HowArguments, INTERRUPTED};
 use crate::flags;
-use crate::output::{self, Format, Outcome, Output};
+use crate::output::{self, Outcome, Output};
 use crate::progress::Voice;
-use crate::reproduce::{json_of_cost, row};
 use crate::shard::ShardArguments;
 use crate::submit::Estimate;
 
@@ -102,9 +101,7 @@ impl BenchmarkCommand {
     }
 
     fn benchmark(&self) -> anyhow::Result<Benchmark> {
-        output::usage(self.seeds != Some(0), || {
-            "--seeds 0 is out of range: it must be at least 1".into()
-        })?;
+        flags::check_seeds(self.seeds)?;
         let request = BenchmarkRequest {
             protocols: self.protocols.clone(),
             learners: self.learners.clone(),
@@ -127,23 +124,8 @@ impl BenchmarkCommand {
     }
 
     fn preview(&self, benchmark: &Benchmark, costs: &[Cost]) -> anyhow::Result<()> {
-        let threads = rayon::current_num_threads();
-        let costs = || benchmark.protocols().iter().zip(costs);
-        let text = if self.output.format == Format::Json {
-            let rows = costs()
-                .map(|(protocol, cost)| json_of_cost(cost, "protocol", protocol.name, threads));
-            format!("{}\n", serde_json::to_string_pretty(&rows.collect::<Vec<_>>())?)
-        } else {
-            let head = ["protocol", "cells", "to_compute", "time", "memory", "title"];
-            let mut table = Table::new(head);
-            let mut total = Cost::default();
-            for (protocol, cost) in costs() {
-                table.push(row(cost, protocol.name, threads, &protocol.title));
-                total.add(cost);
-            }
-            table.push(row(&total, "all", threads, ""));
-            if self.output.format == Format::Csv { table.to_csv() } else { table.to_text(4) }
-        };
-        output::print(&text)
+        let protocols = benchmark.protocols().iter();
+        let named = protocols.map(|protocol| (protocol.name, protocol.title.as_str()));
+        costs::print(self.output.format, ["protocol", "title"], named.zip(costs))
     }
 }

@@ -9,6 +9,8 @@ pub use remanent_lab::options::number;
 use remanent_lab::options::{Kind, OptionInfo, Options, Word, whole};
 use toml::{Table, Value};
 
+use crate::output::{self, UsageError};
+
 /// The flags of an experiment's options, as a table of what was given.
 #[derive(Clone, Debug)]
 pub struct Flags<O> {
@@ -97,6 +99,11 @@ impl TypedValueParser for KindParser {
 pub fn count(text: &str) -> Result<u32, String> {
     let number = whole(text, u32::MAX.into())?;
     u32::try_from(number).map_err(|error| error.to_string())
+}
+
+/// Refuses no trials at all.
+pub fn check_seeds(seeds: Option<u32>) -> Result<(), UsageError> {
+    output::usage(seeds != Some(0), || "--seeds 0 is out of range: it must be at least 1".into())
 }
 
 /// Reads a whole number that may be large.

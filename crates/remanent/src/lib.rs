@@ -4,6 +4,7 @@
 //! codes: 0 done, 1 failed or not converged, 2 wrong usage, 130 interrupted after saving.
 
 mod benchmark;
+mod costs;
 mod data;
 mod experiment;
 mod export;

@@ -13,9 +13,10 @@ use remanent_lab::training::Training;
 use remanent_plot::Table;
 use remanent_reproduce::report::{Exhibit, Report};
 use remanent_reproduce::{Cost, Place, Reproduction, Request, Stage};
-use remanent_store::{Share, amounts};
+use remanent_store::Share;
 use serde_json::{Value, json};
 
+use crate::costs;
 use crate::data;
 use crate::experiment::{self, HowArguments, INTERRUPTED};
 use crate::flags;
@@ -120,9 +121,7 @@ impl Reproduce {
 
     /// Reads the configurations of the figures.
     fn reproduction(&self) -> anyhow::Result<Reproduction> {
-        output::usage(self.seeds != Some(0), || {
-            "--seeds 0 is out of range: it must be at least 1".into()
-        })?;
+        flags::check_seeds(self.seeds)?;
         let (figures, quick, seeds) = (self.figures.clone(), self.quick, self.seeds);
         let cache = data::cache(self.data_dir.as_deref(), "--data-dir")?;
         Ok(Reproduction::new(Request { figures, quick, seeds }, &cache)?)
@@ -151,23 +150,9 @@ impl Reproduce {
     }
 
     fn preview(&self, reproduction: &Reproduction, costs: &[Cost]) -> anyhow::Result<()> {
-        let threads = rayon::current_num_threads();
-        let costs = || reproduction.works().iter().zip(costs);
-        let text = if self.format == Format::Json {
-            let rows =
-                costs().map(|(work, cost)| json_of_cost(cost, "figure", work.entry.id, threads));
-            format!("{}\n", serde_json::to_string_pretty(&rows.collect::<Vec<_>>())?)
-        } else {
-            let mut table = Table::new(["figure", "cells", "to_compute", "time", "memory", "size"]);
-            let mut total = Cost::default();
-            for (work, cost) in costs() {
-                table.push(row(cost, work.entry.id, threads, &work.size.text));
-                total.add(cost);
-            }
-            table.push(row(&total, "all", threads, ""));
-            if self.format == Format::Csv { table.to_csv() } else { table.to_text(4) }
-        };
-        output::print(&text)
+        let works = reproduction.works().iter();
+        let named = works.map(|work| (work.entry.id, work.size.text.as_str()));
+        costs::print(self.format, ["figure", "size"], named.zip(costs))
     }
 
     fn print(&self, report: &Report) -> anyhow::Result<()> {
@@ -226,35 +211,5 @@ fn json_of(report: &Report) -> Value {
         "figures": report.exhibits.iter().map(exhibit).collect::<Vec<_>>(),
         "machine": report.machine,
         "wall_seconds": report.wall_seconds,
-    })
-}
-
-/// What something costs, as a row of a table.
-pub fn row(cost: &Cost, name: &str, threads: usize, size: &str) -> Vec<remanent_plot::Cell> {
-    let (seconds, bytes) = cost.on(threads);
-    let (time, memory) = if cost.missing == 0 {
-        ("nothing".into(), String::new())
-    } else {
-        (amounts::duration(seconds), amounts::memory(bytes))
-    };
-    vec![
-        name.into(),
-        (cost.cells as i64).into(),
-        (cost.missing as i64).into(),
-        time.as_str().into(),
-        memory.as_str().into(),
-        size.into(),
-    ]
-}
-
-/// The same as JSON, named by `key`.
-pub fn json_of_cost(cost: &Cost, key: &str, name: &str, threads: usize) -> Value {
-    let (seconds, memory) = cost.on(threads);
-    json!({
-        key: name,
-        "cells": cost.cells,
-        "to_compute": cost.missing,
-        "seconds": seconds,
-        "memory": memory,
     })
 }

@@ -87,11 +87,11 @@ pub fn rows(protocol: &Protocol, results: &[CaseResult], quick: bool) -> Vec<Row
     let mut published: Vec<Published> = if quick { Vec::new() } else { protocol.published.clone() };
     let mut rows = Vec::new();
     let cases = prepared.plan.cases.iter().zip(&prepared.cases);
-    let memories = prepared.cells();
-    let memories = memories.chunks(prepared.plan.seeds.max(1));
-    for (((case, training), cells), result) in cases.zip(memories).zip(results) {
+    let cells = prepared.cells();
+    let trials = cells.chunks(prepared.plan.seeds.max(1));
+    for (((case, training), trials), result) in cases.zip(trials).zip(results) {
         let Some(summary) = &result.summary else { continue };
-        let memory = cells.iter().map(remanent_store::Cell::memory).max().unwrap_or(0);
+        let memory = trials.iter().map(remanent_store::Cell::memory).max().unwrap_or(0);
         for (predictor, bits) in predictors(training.parameters.weights(), training.draws) {
             let Some(found) = summary.predictors.get(&predictor) else { continue };
             let learner = case.label();
@@ -237,8 +237,6 @@ impl BenchmarkReport {
             Axis::linear("accuracy on a task directly after it"),
             Axis::linear("accuracy at the end"),
         );
-        let markers =
-            [Marker::Circle, Marker::Square, Marker::Diamond, Marker::Triangle, Marker::Cross];
         let of_protocol: Vec<&Row> =
             self.rows.iter().filter(|row| row.protocol == protocol).collect();
         let newest = of_protocol.iter().filter_map(|row| Some(row.measured.as_ref()?.newest.mean));
@@ -257,7 +255,7 @@ impl BenchmarkReport {
                     Points::new(vec![measured.newest.mean], vec![measured.accuracy.mean])
                         .error(vec![measured.accuracy.standard_error.unwrap_or(0.0)])
                         .label(&row.learner)
-                        .marker(markers[index % markers.len()])
+                        .marker(Marker::of(index))
                         .color(Color::Palette(index)),
                 );
             }

@@ -295,15 +295,13 @@ fn scatter(
     x: impl Fn(&Trained) -> Option<Mean>,
     y: impl Fn(&Trained) -> Option<Mean>,
 ) {
-    let markers =
-        [Marker::Circle, Marker::Square, Marker::Diamond, Marker::Triangle, Marker::Cross];
     for (index, case) in cases.iter().enumerate() {
         let (Some(x), Some(y)) = (x(case), y(case)) else { continue };
         panel.push(
             Points::new(vec![x.mean], vec![y.mean])
                 .error(vec![y.standard_error.unwrap_or(0.0)])
                 .label(name(case))
-                .marker(markers[index % markers.len()])
+                .marker(Marker::of(index))
                 .color(Color::Palette(index)),
         );
     }
