@@ -1,17 +1,19 @@
-//! Sums over the inputs that are not zero, with AVX-512: the preactivations of a batch in a network of binary weights.
+//! Sums over the inputs that are not zero, with AVX-512: the preactivations of a batch.
 //!
 //! Most pixels of an image are background, and half of the rectified neurons are zero. A matrix product
 //! multiplies them all. Here a bit for each input and sample says whether it counts. The weights of
-//! 64 inputs and 64 outputs are copied to the nearest cache, and each sample adds those of its active inputs.
+//! 64 inputs and 64 outputs (128 if they have no variance) are copied to the nearest cache, and each sample adds those
+//! of its active inputs. [`gradient`] has the gradient of weights without variance.
 
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
+pub mod gradient;
 
 /// Inputs, samples or outputs that are treated together: a bit for each in a word.
 pub const WORD: usize = 64;
 
-/// Pairs of numbers: of mean and variance, for 64 neurons. A register that lies across two lines of the cache is loaded
-/// at half the speed.
+/// Two rows of numbers: mean and variance of 64 neurons, or one number of 128. A register that lies across two lines of
+/// the cache is loaded at half the speed.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct Pair(pub [[f32; WORD]; 2]);
@@ -51,6 +53,20 @@ pub struct Weights<'a> {
     pub factors: (f32, f32),
 }
 
+/// Weights without variance, inputs × outputs, and the factor of their sums.
+#[derive(Clone, Copy, Debug)]
+pub struct Fixed<'a> {
+    /// Number of outputs.
+    pub outputs: usize,
+    /// The weights.
+    pub weights: &'a [f32],
+    /// N^{-1/2}, or 1 for real weights.
+    pub factor: f32,
+}
+
+/// What fills the two rows of a [`Pair`]: weights, and the output that is first.
+pub type Columns<'a> = [(&'a [f32], usize); 2];
+
 impl Active {
     /// Mean N^{-1/2} Σ_i μ_ij h_i and variance N^{-1} Σ_i σ²_ij h_i² of the preactivations, outputs × samples, from h,
     /// inputs × samples. Says no, and computes nothing, where the matrix product is faster.
@@ -65,24 +81,57 @@ impl Active {
         let fits = |w: &[f32]| w.len() == inputs * weights.outputs;
         assert!(inputs * batch == h.len(), "a number for each input and sample");
         assert!(fits(weights.mean) && fits(weights.variance), "a weight for each input and output");
-        if weights.outputs < OUTPUTS || !is_available() {
+        if !self.prepare(weights.outputs, batch, h) {
+            return false;
+        }
+        for column in (0..weights.outputs).step_by(WORD) {
+            let columns = [(weights.mean, column), (weights.variance, column)];
+            self.sum::<true>(columns, weights.outputs, batch, h);
+            let width = WORD.min(weights.outputs - column);
+            let place = column * batch..(column + width) * batch;
+            scatter(&self.sums, 0, weights.factors.0, &mut out.0[place.clone()]);
+            scatter(&self.sums, 1, weights.factors.1, &mut out.1[place]);
+        }
+        true
+    }
+
+    /// The preactivations N^{-1/2} Σ_i w_ij h_i, outputs × samples, from h, inputs × samples. Says no, and
+    /// computes nothing, where the matrix product is faster.
+    pub fn forward_fixed(
+        &mut self,
+        fixed: Fixed<'_>,
+        batch: usize,
+        h: &[f32],
+        out: &mut [f32],
+    ) -> bool {
+        let Fixed { outputs, weights, factor } = fixed;
+        assert!(weights.len() * batch == h.len() * outputs, "a weight for each input and output");
+        if !self.prepare(outputs, batch, h) {
+            return false;
+        }
+        for column in (0..outputs).step_by(2 * WORD) {
+            let columns = [(weights, column), (weights, column + WORD)];
+            self.sum::<false>(columns, outputs, batch, h);
+            let width = (2 * WORD).min(outputs - column);
+            let halves = out[column * batch..(column + width) * batch].chunks_mut(WORD * batch);
+            for (half, out) in halves.enumerate() {
+                scatter(&self.sums, half, factor, out);
+            }
+        }
+        true
+    }
+
+    /// Finds the inputs that are active. Says no where the matrix product is faster.
+    fn prepare(&mut self, outputs: usize, batch: usize, h: &[f32]) -> bool {
+        if outputs < OUTPUTS || !is_available() {
             return false;
         }
         self.set_bits(batch, h);
-        let active: usize = self.bits.iter().map(|bits| bits.count_ones() as usize).sum();
-        if 16 * active > h.len() * SIXTEENTHS {
+        if !are_few(&self.bits, h.len()) {
             return false;
         }
         self.weights.resize(WORD, Pair::ZERO);
         self.sums.resize(batch, Pair::ZERO);
-        for column in (0..weights.outputs).step_by(WORD) {
-            self.sum(weights, column, batch, h);
-            let width = WORD.min(weights.outputs - column);
-            let place = column * batch..(column + width) * batch;
-            let Self { sums, .. } = self;
-            scatter(sums, 0, weights.factors.0, &mut out.0[place.clone()]);
-            scatter(sums, 1, weights.factors.1, &mut out.1[place]);
-        }
         true
     }
 
@@ -97,13 +146,25 @@ impl Active {
         }
     }
 
-    /// The sums of all samples, for the outputs from `column` on.
-    fn sum(&mut self, weights: Weights<'_>, column: usize, batch: usize, h: &[f32]) {
+    /// The sums of all samples for these columns; those of the second row with the squares of h, or with h.
+    fn sum<const SQUARES: bool>(
+        &mut self,
+        columns: Columns<'_>,
+        outputs: usize,
+        batch: usize,
+        h: &[f32],
+    ) {
         #[cfg(target_arch = "x86_64")]
-        avx512::sum(self, weights, column, batch, h);
+        avx512::sum::<SQUARES>(self, columns, outputs, batch, h);
         #[cfg(not(target_arch = "x86_64"))]
-        unreachable!("only with AVX-512: {column} {batch} {} {weights:?}", h.len());
+        unreachable!("only with AVX-512: {outputs} {batch} {} {columns:?}", h.len());
     }
+}
+
+/// Whether so few of `count` numbers are active that sums over them are faster than the product.
+fn are_few(bits: &[u64], count: usize) -> bool {
+    let active: usize = bits.iter().map(|bits| bits.count_ones() as usize).sum();
+    16 * active <= count * SIXTEENTHS
 }
 
 /// Whether this processor has the instructions.
@@ -130,6 +191,24 @@ fn scatter(sums: &[Pair], which: usize, scale: f32, out: &mut [f32]) {
             }
         }
     }
+}
+
+/// Calls `put` with sample, neuron and number, in blocks that stay in the cache.
+pub fn transpose(x: &[f32], batch: usize, mut put: impl FnMut(usize, usize, f32)) {
+    const BLOCK: usize = 16;
+    for from in (0..batch).step_by(BLOCK) {
+        for (j, row) in x.chunks_exact(batch).enumerate() {
+            for (b, &x) in row.iter().enumerate().skip(from).take(BLOCK) {
+                put(b, j, x);
+            }
+        }
+    }
+}
+
+/// The samples, at most 64, in which a neuron is not zero: a bit for each.
+#[inline]
+pub fn nonzero(h: &[f32]) -> u64 {
+    h.iter().enumerate().fold(0, |bits, (b, h)| bits | u64::from(*h != 0.0) << b)
 }
 
 #[cfg(test)]

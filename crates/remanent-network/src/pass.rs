@@ -12,6 +12,7 @@
 
 use remanent_math::philox::Stream;
 
+use crate::active::gradient::Gradient;
 use crate::active::{self, Active};
 use crate::architecture::{Activation, Normalisation};
 use crate::bf16::moments::Which;
@@ -79,6 +80,8 @@ pub struct Pass {
     variance: Vec<f32>,
     first_moments: (Vec<f32>, Vec<f32>),
     active: Active,
+    /// Of weights without variance.
+    active_gradient: Gradient,
     /// If inputs of products are rounded.
     reduced: Option<Reduced>,
     /// Gradients by gain and shift of batch normalisation, layer by layer.
@@ -148,7 +151,9 @@ impl Pass {
     /// running averages.
     pub fn forward(&mut self, network: &mut Network, noise: Noise<'_>) {
         for l in 0..network.layers.len() {
-            self.preactivate(network, l);
+            if !self.preactivate_active(network, l) {
+                self.preactivate(network, l);
+            }
             self.perturb(network, l, noise);
             if network.architecture.normalisation.is_batch() {
                 self.normalise_batch(&mut network.batch_norms[l], l);
@@ -241,6 +246,23 @@ impl Pass {
             let squares = Matrix::new(squares, layer.inputs, batch);
             multiply(&mut self.variance, share, weights(&layer.variance), squares);
         }
+    }
+
+    /// [`preactivate`](Self::preactivate) in training, for weights without variance, from the inputs that are not zero.
+    /// Says no where the product is faster. Predictions use the product, so that those of a hard network are the same
+    /// whatever trained it.
+    fn preactivate_active(&mut self, network: &Network, l: usize) -> bool {
+        if network.weights.spread() || self.batch == 1 || self.reduced.is_some() {
+            return false;
+        }
+        let layer = &network.layers[l];
+        let (before, rest) = self.traces.split_at_mut(l);
+        let (h, _) = inputs(&self.images, &[], before);
+        let out = &mut rest[0].h;
+        out.resize(layer.outputs * self.batch, 0.0);
+        let factor = network.weights.factors(layer.inputs).0;
+        let fixed = active::Fixed { outputs: layer.outputs, weights: &layer.mean, factor };
+        self.active.forward_fixed(fixed, self.batch, h, out)
     }
 
     /// From mean and variance to a sample of the preactivations.
@@ -358,13 +380,21 @@ impl Pass {
         }
     }
 
-    /// Packs the factors of the gradient of layer l, if products are of reduced precision.
+    /// Arranges the factors of the gradient of layer l, if products are of reduced precision or weights have no variance.
     fn prepare_gradient(&mut self, network: &Network, l: usize) {
         let (batch, layer) = (self.batch, &network.layers[l]);
-        let Some(reduced) = self.reduced.as_mut().filter(|_| batch > 1) else { return };
-        let shape = Shape { inputs: layer.inputs, outputs: layer.outputs, batch };
+        if batch == 1 {
+            return;
+        }
         let (k, k_ratio) = (&self.traces[l].k, &self.traces[l].k_ratio);
         let (h, squares) = inputs(&self.images, &self.image_squares, &self.traces[..l]);
+        let Some(reduced) = self.reduced.as_mut() else {
+            if !network.weights.spread() {
+                self.active_gradient.set(batch, h, k);
+            }
+            return;
+        };
+        let shape = Shape { inputs: layer.inputs, outputs: layer.outputs, batch };
         if network.weights.spread() {
             reduced.prepare(shape, [h, squares], [k, k_ratio]);
         } else {
@@ -425,6 +455,10 @@ impl Pass {
             return;
         }
         let part = neurons.start * self.batch..neurons.end * self.batch;
+        if self.batch > 1 && !network.weights.spread() && self.active_gradient.is_faster() {
+            self.active_gradient.rows(neurons.start, root, &h[part], tile.by_mean);
+            return;
+        }
         let upstream = |x| Matrix::new(x, neurons.len(), self.batch);
         let downstream = |k| Matrix::new(k, layer.outputs, self.batch).transposed();
         let k = downstream(&trace.k);

@@ -4,6 +4,7 @@ use remanent_data::stream::{StreamError, StreamSpec};
 use remanent_network::architecture::Normalisation;
 use remanent_network::fading::Fading;
 use remanent_network::learner::{Anchor, Fisher, Form, Learner, Optimizer, Parameters};
+use remanent_network::network::Weights;
 use remanent_network::parameters::ParameterError;
 use remanent_network::predictor::Predictor;
 use remanent_network::product::Precision;
@@ -24,6 +25,8 @@ use crate::values::ValueError;
 const REVISION: u32 = 4;
 /// That of trainings with products in bfloat16, whose moments stay packed between steps.
 const PACKED_REVISION: u32 = 3;
+/// That of trainings whose weights have no variance: they leave out inputs that are zero.
+const FIXED_REVISION: u32 = 5;
 
 /// Why a configuration is no training.
 #[derive(Debug, Error)]
@@ -148,8 +151,11 @@ impl Training {
     }
 
     fn revision(&self) -> u32 {
+        let spread =
+            self.parameters.weights() == Weights::Field && !self.parameters.samples_weights();
         match self.parameters.precision {
-            Precision::F32 => REVISION,
+            Precision::F32 if spread => REVISION,
+            Precision::F32 => FIXED_REVISION,
             Precision::Bf16 => PACKED_REVISION,
         }
     }

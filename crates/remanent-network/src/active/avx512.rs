@@ -2,7 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::{Active, Pair, WORD, Weights};
+use super::gradient::Gradient;
+use super::{Active, Columns, Pair, WORD};
 
 /// Numbers of a register.
 const LANES: usize = 16;
@@ -25,7 +26,8 @@ pub struct Factors<'a> {
     pub stride: usize,
 }
 
-/// `sums` = (`sums` or zero) + Σ h_i first_i, and Σ h_i² second_i, over the bits i that are set.
+/// `sums` = (`sums` or zero) + Σ h_i first_i, and Σ h_i² second_i, or without squares Σ h_i second_i, over the bits i that
+/// are set.
 ///
 /// # Panics
 ///
@@ -34,7 +36,13 @@ pub struct Factors<'a> {
 #[allow(clippy::needless_range_loop, reason = "several arrays are indexed")]
 #[inline]
 #[target_feature(enable = "avx512f,bmi1")]
-pub fn add(sums: &mut Pair, begin: bool, mut bits: u64, factors: Factors<'_>, pairs: &[Pair]) {
+pub fn add<const SQUARES: bool>(
+    sums: &mut Pair,
+    begin: bool,
+    mut bits: u64,
+    factors: Factors<'_>,
+    pairs: &[Pair],
+) {
     let Factors { h, stride } = factors;
     let last = (u64::BITS - 1 - bits.leading_zeros().min(u64::BITS - 1)) as usize;
     assert!(bits == 0 || last < pairs.len() && last * stride < h.len(), "numbers for all bits");
@@ -52,13 +60,13 @@ pub fn add(sums: &mut Pair, begin: bool, mut bits: u64, factors: Factors<'_>, pa
             let i = bits.trailing_zeros() as usize;
             bits &= bits - 1;
             let h = _mm512_set1_ps(*h.get_unchecked(i * stride));
-            let square = _mm512_mul_ps(h, h);
+            let other = if SQUARES { _mm512_mul_ps(h, h) } else { h };
             let pair = pairs.as_ptr().add(i).cast::<f32>();
             for q in 0..QUAD {
                 let first = _mm512_load_ps(pair.add(q * LANES));
                 let second = _mm512_load_ps(pair.add(WORD + q * LANES));
                 registers[0][q] = _mm512_fmadd_ps(h, first, registers[0][q]);
-                registers[1][q] = _mm512_fmadd_ps(square, second, registers[1][q]);
+                registers[1][q] = _mm512_fmadd_ps(other, second, registers[1][q]);
             }
         }
         for q in 0..QUAD {
@@ -70,25 +78,38 @@ pub fn add(sums: &mut Pair, begin: bool, mut bits: u64, factors: Factors<'_>, pa
 
 /// See [`Active::sum`].
 #[expect(unsafe_code, reason = "a call that needs the instructions, after they were detected")]
-pub fn sum(active: &mut Active, weights: Weights<'_>, column: usize, batch: usize, h: &[f32]) {
+pub fn sum<const SQUARES: bool>(
+    active: &mut Active,
+    columns: Columns<'_>,
+    outputs: usize,
+    batch: usize,
+    h: &[f32],
+) {
     assert!(is_available(), "a processor with AVX-512");
     // SAFETY: the processor has the instructions.
-    unsafe { sum_words(active, weights, column, batch, h) }
+    unsafe { sum_words::<SQUARES>(active, columns, outputs, batch, h) }
 }
 
 #[target_feature(enable = "avx512f,bmi1")]
-fn sum_words(active: &mut Active, weights: Weights<'_>, column: usize, batch: usize, h: &[f32]) {
-    let Weights { outputs, mean, variance, .. } = weights;
-    let width = WORD.min(outputs - column);
+fn sum_words<const SQUARES: bool>(
+    active: &mut Active,
+    columns: Columns<'_>,
+    outputs: usize,
+    batch: usize,
+    h: &[f32],
+) {
     let inputs = h.len() / batch;
     for (word, bits) in active.bits.chunks_exact(batch).enumerate() {
         let first = word * WORD;
         let count = WORD.min(inputs - first);
         for (i, pair) in active.weights[..count].iter_mut().enumerate() {
-            let from = (first + i) * outputs + column;
-            for (row, w) in pair.0.iter_mut().zip([mean, variance]) {
+            for (row, (w, column)) in pair.0.iter_mut().zip(columns) {
+                let width = WORD.min(outputs.saturating_sub(column));
+                let from = (first + i) * outputs + column;
                 if width == WORD {
                     row.copy_from_slice(&w[from..from + WORD]);
+                } else if width == 0 {
+                    row.fill(0.0);
                 } else {
                     row[..width].copy_from_slice(&w[from..from + width]);
                     row[width..].fill(0.0);
@@ -97,11 +118,42 @@ fn sum_words(active: &mut Active, weights: Weights<'_>, column: usize, batch: us
         }
         for (b, (sums, &bits)) in active.sums.iter_mut().zip(bits).enumerate() {
             // The weights of the next word, an input for each sample.
-            let ahead = (first + WORD + b % WORD) * outputs + column;
-            fetch(mean, ahead);
-            fetch(variance, ahead);
+            for (w, column) in columns {
+                fetch(w, (first + WORD + b % WORD) * outputs + column);
+            }
             let factors = Factors { h: &h[first * batch + b..], stride: batch };
-            add(sums, word == 0, bits, factors, &active.weights[..count]);
+            add::<SQUARES>(sums, word == 0, bits, factors, &active.weights[..count]);
+        }
+    }
+}
+
+/// See [`Gradient::rows`](super::gradient::Gradient::rows), which checks all lengths.
+#[expect(unsafe_code, reason = "a call that needs the instructions, after they were detected")]
+pub fn rows(gradient: &Gradient, factor: f32, h: &[f32], bits: &[u64], out: &mut [f32]) {
+    assert!(is_available(), "a processor with AVX-512");
+    // SAFETY: the processor has the instructions.
+    unsafe { sum_rows(gradient, factor, h, bits, out) }
+}
+
+/// Blocks of downstream neurons outside: their K stays in the nearest cache for all rows.
+#[target_feature(enable = "avx512f,bmi1")]
+fn sum_rows(gradient: &Gradient, factor: f32, h: &[f32], bits: &[u64], out: &mut [f32]) {
+    let Gradient { batch, outputs, .. } = *gradient;
+    let words = batch.div_ceil(WORD);
+    let mut sums = Pair::ZERO;
+    for (block, k) in gradient.downstream.chunks_exact(batch).enumerate() {
+        let column = block * 2 * WORD;
+        let width = (2 * WORD).min(outputs - column);
+        let rows = h.chunks_exact(batch).zip(bits.chunks_exact(words));
+        for ((h, bits), out) in rows.zip(out.chunks_exact_mut(outputs)) {
+            for (word, &bits) in bits.iter().enumerate() {
+                let part = word * WORD..batch.min((word + 1) * WORD);
+                let factors = Factors { h: &h[part.clone()], stride: 1 };
+                add::<false>(&mut sums, word == 0, bits, factors, &k[part]);
+            }
+            let sums = sums.0.as_flattened();
+            let out = out[column..column + width].iter_mut();
+            out.zip(sums).for_each(|(out, sum)| *out = factor * sum);
         }
     }
 }

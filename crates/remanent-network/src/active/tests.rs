@@ -71,3 +71,65 @@ fn dense_inputs_and_few_outputs_are_left_to_the_product() {
     assert!(!forward(64, 10, &[0.0; 64 * 4]));
     assert_eq!(forward(64, 64, &[0.0; 64 * 4]), is_available());
 }
+
+/// `found` against a sum of terms in double precision. Each of the terms rounds once, and the factor twice.
+fn assert_sum(found: f32, scale: f32, terms: impl Iterator<Item = f64>) {
+    let mut count = 2.0;
+    let (mut sum, mut size) = (0.0, 0.0);
+    for term in terms {
+        sum += term;
+        size += term.abs();
+        count += 1.0;
+    }
+    let bound = f64::from(f32::EPSILON) * size * count;
+    assert!((f64::from(found) - f64::from(scale) * sum).abs() <= bound, "{found} {sum}");
+}
+
+#[test]
+fn weights_without_variance_have_the_sums_and_gradients_of_the_definition() {
+    if !is_available() {
+        return;
+    }
+    let mut active = Active::default();
+    let mut gradient = gradient::Gradient::default();
+    for (inputs, outputs) in [(1, 32), (15, 65), (63, 127), (64, 128), (65, 129), (130, 300)] {
+        for (batch, every) in [(2, 2), (17, 3), (64, 5), (65, 2), (130, 9)] {
+            let (weights, k) = (normals(1, inputs * outputs), normals(2, outputs * batch));
+            let h = sparse(3, inputs * batch, every);
+            let term = |x: f32, y: f32| f64::from(x) * f64::from(y);
+
+            let mut z = vec![f32::NAN; outputs * batch];
+            let fixed = Fixed { outputs, weights: &weights, factor: 0.7 };
+            assert!(active.forward_fixed(fixed, batch, &h, &mut z), "{inputs} {outputs} {batch}");
+            for (at, &found) in z.iter().enumerate() {
+                let (j, b) = (at / batch, at % batch);
+                let of = |i: usize| term(weights[i * outputs + j], h[i * batch + b]);
+                assert_sum(found, 0.7, (0..inputs).map(of));
+            }
+
+            gradient.set(batch, &h, &k);
+            assert!(gradient.is_faster(), "{inputs} {outputs} {batch}");
+            // From the second neuron on, if there is one.
+            let first = 1.min(inputs - 1);
+            let mut g = vec![f32::NAN; (inputs - first) * outputs];
+            gradient.rows(first, 0.7, &h[first * batch..], &mut g);
+            for (at, &found) in g.iter().enumerate() {
+                let (i, j) = (first + at / outputs, at % outputs);
+                let of = |b: usize| term(h[i * batch + b], k[j * batch + b]);
+                assert_sum(found, 0.7, (0..batch).map(of));
+            }
+        }
+    }
+}
+
+#[test]
+fn gradients_of_dense_or_few_neurons_are_left_to_the_product() {
+    let mut gradient = gradient::Gradient::default();
+    let mut is_faster = |h: f32, outputs: usize| {
+        gradient.set(4, &[h; 64 * 4], &vec![1.0; outputs * 4]);
+        gradient.is_faster()
+    };
+    assert!(!is_faster(1.0, 64));
+    assert!(!is_faster(0.0, 10));
+    assert_eq!(is_faster(0.0, 64), is_available());
+}

@@ -9,7 +9,7 @@
 mod avx512;
 
 use super::{Constants, Learned};
-use crate::active::{self, Pair, WORD};
+use crate::active::{self, Pair, WORD, transpose};
 
 /// K and K ε/v of a layer, in the order in which tiles use them: [blocks of 64 downstream
 /// neurons][samples][K, K ε/v][neurons]. Edges are filled with zeros.
@@ -76,18 +76,6 @@ impl Downstream {
         avx512::learn(self, constants, layer, learned);
         #[cfg(not(target_arch = "x86_64"))]
         unreachable!("only with AVX-512: {constants:?}");
-    }
-}
-
-/// Calls `put` with sample, neuron and number, in blocks that stay in the cache.
-fn transpose(x: &[f32], batch: usize, mut put: impl FnMut(usize, usize, f32)) {
-    const BLOCK: usize = 16;
-    for from in (0..batch).step_by(BLOCK) {
-        for (j, row) in x.chunks_exact(batch).enumerate() {
-            for (b, &x) in row.iter().enumerate().skip(from).take(BLOCK) {
-                put(b, j, x);
-            }
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::array::from_fn;
 
 use super::{Downstream, Layer};
 use crate::active::avx512::{Factors, add, fetch, is_available};
-use crate::active::{Pair, WORD};
+use crate::active::{Pair, WORD, nonzero};
 use crate::fused::avx512::{LANES, Lanes, Place, QUAD, Wide, put_quad, quad, step};
 use crate::fused::{Constants, Learned};
 use crate::kernels::moments_of;
@@ -79,7 +79,7 @@ impl Tiles<'_> {
                         let h = &self.layer.upstream[row * batch + first..(row + 1) * batch];
                         let k = &self.downstream.values[column / WORD * batch..][first..batch];
                         let factors = Factors { h, stride: 1 };
-                        add(&mut gradients[r], chunk == 0, active, factors, k);
+                        add::<true>(&mut gradients[r], chunk == 0, active, factors, k);
                     }
                 }
                 // Two loops: the operations of one would be too many for the processor to begin a neuron before
@@ -180,10 +180,4 @@ fn place_of(outputs: usize, row: usize, column: usize) -> Place {
     let left = outputs - column;
     let mask = |q: usize| Place::mask(left.saturating_sub(q * LANES));
     Place { starts: from_fn(|q| at + q * LANES), masks: from_fn(mask) }
-}
-
-/// The samples, at most 64, in which a neuron is not zero: a bit for each.
-#[inline]
-fn nonzero(h: &[f32]) -> u64 {
-    h.iter().enumerate().fold(0, |bits, (b, h)| bits | u64::from(*h != 0.0) << b)
 }
