@@ -51,6 +51,7 @@ class ContinualBinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         first_prior: Literal["none", "uniform"] | None = None,
         lambda_: float | None = None,
         rho: float | None = None,
+        reserve: float | None = None,
         reset_fields: bool | None = None,
         window: int | None = None,
         fisher: Literal["variance", "empirical", "online"] | None = None,

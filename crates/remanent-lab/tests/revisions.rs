@@ -38,7 +38,7 @@ const HEAD: &str =
 /// Estimates of errors: noise to the last digit, and no result.
 const NOISE: [&str; 2] = ["residual", "quadrature_error"];
 
-const TRAININGS: [(&str, &str); 34] = [
+const TRAININGS: [(&str, &str); 36] = [
     ("vcl", ""),
     ("vcl-none", "anchor = 'none'"),
     ("vcl-task", "anchor = 'task'\ngamma = 0.1"),
@@ -50,6 +50,7 @@ const TRAININGS: [(&str, &str); 34] = [
         "vcl-fading",
         "anchor = 'task'\nlambda = 0.9\nrho = 0.8\nfirst_prior = 'uniform'\nlr_schedule = 'cosine'\nreset_fields = true",
     ),
+    ("vcl-reserve", "anchor = 'task'\nreserve = 0.6"),
     ("vcl-weights", "anchor = 'task'\ngamma_rule = 'weights'\ngamma = 2.5"),
     (
         "vcl-metaplastic",
@@ -68,6 +69,7 @@ const TRAININGS: [(&str, &str); 34] = [
     ("ewc-step", "learner = 'ewc'\nanchor = 'step'"),
     ("ewc-empirical", "preset = 'kirkpatrick'"),
     ("metaplasticity", "learner = 'metaplasticity'"),
+    ("metaplasticity-wide", "learner = 'metaplasticity'\nhidden = [64]"),
     ("metaplasticity-2021", "preset = 'metaplasticity-2021'\nbatch = 16"),
     ("ste", "learner = 'ste'"),
     ("joint", "learner = 'joint'"),

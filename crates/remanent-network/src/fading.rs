@@ -8,6 +8,11 @@
 //! - ρ scales the field, i.e. the evidence of all past tasks: an exponential window over tasks.
 //!
 //! λ = ρ = 1 keeps the posterior, ρ = 0 or λ = 0 forgets it.
+//!
+//! A reserve s lowers ρ only where it is needed: the fields of all layers are multiplied by the largest factor of at most
+//! 1 that leaves a mean variance ⟨1 − tanh² a⟩ of at least s. A stream that leaves enough weights uncertain keeps all it has
+//! learned; one without end forgets at the rate at which its tasks use up uncertain weights. The learner need
+//! not know which of them it is in.
 
 use remanent_math::elementary::artanh_of_scaled_tanh;
 use serde::{Deserialize, Serialize};
@@ -16,7 +21,7 @@ use crate::kernels;
 use crate::parameters::ParameterError;
 use crate::ranges;
 
-/// λ and ρ.
+/// λ, ρ and the reserve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fading {
     /// Factor of the magnetisation, from −1 to 1. 1 is not part of a key.
@@ -25,6 +30,13 @@ pub struct Fading {
     /// Factor of the field, from 0 to 1. 1 is not part of a key.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub rho: f64,
+    /// Smallest mean variance of the weights under the anchor, from 0 to 1. 0 is not part of a key.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reserve: f64,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 fn one() -> f64 {
@@ -37,21 +49,22 @@ fn is_one(value: &f64) -> bool {
 
 impl Default for Fading {
     fn default() -> Self {
-        Self { lambda: 1.0, rho: 1.0 }
+        Self { lambda: 1.0, rho: 1.0, reserve: 0.0 }
     }
 }
 
 impl Fading {
-    /// Fails unless both are in range.
+    /// Fails unless all are in range.
     pub fn check(&self) -> Result<(), ParameterError> {
         ranges::LAMBDA.check("lambda", self.lambda)?;
         ranges::RHO.check("rho", self.rho)?;
+        ranges::RESERVE.check("reserve", self.reserve)?;
         Ok(())
     }
 
-    /// Whether nothing fades.
-    pub fn keeps_all(&self) -> bool {
-        *self == Self::default()
+    /// Whether every field stays as it is, the reserve aside.
+    fn keeps_fields(&self) -> bool {
+        self.lambda == 1.0 && self.rho == 1.0
     }
 
     /// The field of the prior that follows a posterior of field h.
@@ -59,10 +72,16 @@ impl Fading {
         self.rho * artanh_of_scaled_tanh(self.lambda, h)
     }
 
-    /// Replaces fields by those of the prior that follows.
-    pub(crate) fn apply(&self, fields: &mut [f32]) {
-        if !self.keeps_all() {
-            fields.iter_mut().for_each(|h| *h = self.field(f64::from(*h)) as f32);
+    /// Replaces the fields of all layers by those of the prior that follows.
+    pub(crate) fn apply<'a>(&self, layers: impl Iterator<Item = &'a mut [f32]>) {
+        let mut layers: Vec<&mut [f32]> = layers.collect();
+        if !self.keeps_fields() {
+            let fields = layers.iter_mut().flat_map(|layer| layer.iter_mut());
+            fields.for_each(|h| *h = self.field(f64::from(*h)) as f32);
+        }
+        let factor = factor_for_reserve(self.reserve, &layers) as f32;
+        if factor < 1.0 {
+            layers.into_iter().for_each(|layer| kernels::scale(factor, layer));
         }
     }
 
@@ -85,12 +104,63 @@ impl Fading {
     }
 }
 
+/// The largest factor of at most 1 with which the fields have a mean variance of at least `reserve`.
+fn factor_for_reserve(reserve: f64, layers: &[&mut [f32]]) -> f64 {
+    let count: usize = layers.iter().map(|layer| layer.len()).sum();
+    let has_reserve = |factor: f64| {
+        let fields = layers.iter().flat_map(|layer| layer.iter());
+        let variances = fields.map(|&a| (factor * f64::from(a)).cosh().powi(-2));
+        variances.sum::<f64>() >= reserve * count as f64
+    };
+    if reserve == 0.0 || has_reserve(1.0) {
+        return 1.0;
+    }
+    // The mean variance falls with the factor, from 1 at 0. The bounds stay such that the lower one has the reserve.
+    let (mut below, mut above) = (0.0, 1.0);
+    while above - below > 1e-6 {
+        let middle = 0.5 * (below + above);
+        if has_reserve(middle) {
+            below = middle;
+        } else {
+            above = middle;
+        }
+    }
+    below
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn fading(lambda: f64, rho: f64) -> Fading {
-        Fading { lambda, rho }
+        Fading { lambda, rho, ..Fading::default() }
+    }
+
+    #[test]
+    fn a_reserve_fades_all_layers_by_one_factor_and_only_if_needed() {
+        let fields = [vec![0.5_f32, -3.0, 1.0, -0.2], vec![8.0, -0.1]];
+        let mean_variance = |layers: &[Vec<f32>]| {
+            let all = layers.iter().flatten().map(|a| f64::from(*a).cosh().powi(-2));
+            all.clone().sum::<f64>() / all.count() as f64
+        };
+        let before = mean_variance(&fields);
+        let faded = |reserve: f64| {
+            let mut layers = fields.clone();
+            let fading = Fading { reserve, ..Fading::default() };
+            fading.apply(layers.iter_mut().map(Vec::as_mut_slice));
+            layers
+        };
+        assert_eq!(faded(0.0), fields);
+        assert_eq!(faded(before - 1e-3), fields);
+        for reserve in [before + 1e-3, 0.8, 0.99] {
+            let after = faded(reserve);
+            assert!((mean_variance(&after) - reserve).abs() < 1e-5, "{reserve}");
+            let factor = after[0][0] / fields[0][0];
+            for (a, h) in after.iter().flatten().zip(fields.iter().flatten()) {
+                assert!((a / h - factor).abs() < 1e-6);
+            }
+        }
+        assert!(faded(1.0).iter().flatten().all(|a| a.abs() < 1e-4));
     }
 
     #[test]
@@ -141,7 +211,9 @@ mod tests {
     #[test]
     fn ranges() {
         assert!(fading(1.0, 0.0).check().is_ok() && fading(-1.0, 1.0).check().is_ok());
-        for wrong in [fading(1.1, 1.0), fading(1.0, -0.1), fading(f64::NAN, 1.0)] {
+        let reserve = |reserve| Fading { reserve, ..Fading::default() };
+        assert!(reserve(0.0).check().is_ok() && reserve(1.0).check().is_ok());
+        for wrong in [fading(1.1, 1.0), fading(1.0, -0.1), fading(f64::NAN, 1.0), reserve(1.5)] {
             assert!(wrong.check().is_err());
         }
     }

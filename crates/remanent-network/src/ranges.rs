@@ -36,6 +36,8 @@ pub const GAMMA: Range = FACTOR;
 pub const LAMBDA: Range = Range::between(-1.0, 1.0);
 /// ρ, factor of the fields of the anchor.
 pub const RHO: Range = Range::between(0.0, 1.0);
+/// Smallest mean variance of the weights under the anchor.
+pub const RESERVE: Range = Range::between(0.0, 1.0);
 /// Window of an anchor that follows, in examples.
 pub const WINDOW: Range = Range::between(1.0, 1e12);
 /// m of metaplasticity.

@@ -413,8 +413,8 @@ impl Trainer {
             }
             memory.anchor.copy_from_slice(&layer.theta);
             kernels::scale(beta, &mut memory.anchor);
-            fading.apply(&mut memory.anchor);
         }
+        fading.apply(self.memories.iter_mut().map(|memory| memory.anchor.as_mut_slice()));
         if reset_fields {
             self.pass.drop_moments();
             let memories = &self.memories;

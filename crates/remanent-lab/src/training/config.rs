@@ -262,7 +262,7 @@ fn parameters(options: &TrainingOptions) -> Result<Parameters, TrainingError> {
         gamma_task: gamma(given.gamma_task, default.gamma_task),
         gamma_rule: given.gamma_rule,
         first_prior: given.first_prior,
-        fading: Fading { lambda: given.lambda, rho: given.rho },
+        fading: Fading { lambda: given.lambda, rho: given.rho, reserve: given.reserve },
         reset_fields: given.reset_fields,
         window: given.window.or(default.window),
         fisher: given.fisher.unwrap_or(default.fisher),
@@ -348,7 +348,9 @@ fn meaningless(key: &str, parameters: &Parameters) -> Option<(String, &'static s
         "gamma_task" if !anchor.tasks() => of_anchor("choose the anchor task or both"),
         "gamma_rule" if *learner != Learner::Vcl => of_learner("only vcl has it"),
         "gamma_rule" if !anchor.tasks() => of_anchor("choose the anchor task or both"),
-        "first_prior" | "lambda" | "rho" | "reset_fields" | "window" => fading(key, parameters),
+        "first_prior" | "lambda" | "rho" | "reserve" | "reset_fields" | "window" => {
+            fading(key, parameters)
+        }
         "fisher" if *learner != Learner::Ewc => of_learner("only ewc has it"),
         "form" | "meta" if *learner != Learner::Metaplasticity => {
             of_learner("only metaplasticity has it")
@@ -371,7 +373,9 @@ fn fading(key: &str, parameters: &Parameters) -> Option<(String, &'static str)> 
         Learner::Vcl if !anchor.tasks() => {
             Some((format!("the anchor {}", anchor.word()), "choose the anchor task or both"))
         }
-        Learner::Vcl if window.is_some() && matches!(key, "first_prior" | "reset_fields") => {
+        Learner::Vcl
+            if window.is_some() && matches!(key, "first_prior" | "reserve" | "reset_fields") =>
+        {
             let cure = "with a window there are no switches, and the first prior is uniform";
             Some(("an anchor with a window".into(), cure))
         }
@@ -555,7 +559,7 @@ mod tests {
     fn values_that_change_nothing_are_not_part_of_the_key() {
         let text = "stream = 'permuted:digits:2'\nanchor = 'task'\n";
         let plain = read(text).unwrap().key();
-        let neutral = "lr_schedule = 'constant'\nlr_rule = 'constant'\nfirst_prior = 'none'\nlambda = 1.0\nrho = 1.0\n\
+        let neutral = "lr_schedule = 'constant'\nlr_rule = 'constant'\nfirst_prior = 'none'\nlambda = 1.0\nrho = 1.0\nreserve = 0.0\n\
                        reset_fields = false\nprecision = 'f32'\ngamma_rule = 'constant'\n\
                        metaplastic = false";
         assert_eq!(read(&format!("{text}{neutral}")).unwrap().key(), plain);
@@ -565,6 +569,7 @@ mod tests {
             "metaplastic = true",
             "lr_rule = 'batch'",
             "rho = 0.9",
+            "reserve = 0.5",
             "lr_schedule = 'cosine'",
             "window = 7",
             "precision = 'bf16'",

@@ -241,6 +241,9 @@ options! {
             /// Fading at a switch: factor of the fields of the anchor of vcl, or of the information of online
             /// ewc
             rho: f64 = 1.0, in ranges::RHO,
+            /// Fading at a switch: multiply the fields of the anchor of vcl by the largest factor of at most 1
+            /// that leaves this mean variance of the weights; 0 for none
+            reserve: f64 = 0.0, in ranges::RESERVE,
             /// Also move the fields of vcl to the anchor at a switch
             reset_fields: bool = false,
             /// Let the anchor of vcl follow the posterior with a window of N examples; switches are then

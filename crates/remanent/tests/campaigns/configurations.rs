@@ -267,6 +267,7 @@ const COMMANDS: [Command; 12] = [
             ("first-prior", &["none", "uniform"], false),
             ("lambda", &["-1", "0", "0.9", "1", "2"], false),
             ("rho", &["0", "0.5", "1", "-1"], false),
+            ("reserve", &["0", "0.5", "1", "-1", "2"], false),
             ("reset-fields", &["true", "false"], false),
             ("metaplastic", &["true", "false"], false),
             ("lr-rule", &["constant", "batch", "64"], false),
