@@ -122,15 +122,15 @@ impl<'a> Fields<'a> {
         self.deviation.max(inherited)
     }
 
-    /// The same place by place, if the whole law is much longer than its finest place. A bounded anchor's law ends with
-    /// a jump, to which its panels are graded: there it is taken as the same everywhere.
+    /// The same place by place, if the whole law is much longer than its finest place. Laws of bounded anchors are: their
+    /// panels are graded towards the jump at the bound, down to where anchors differ by rounding.
     pub(crate) fn local_smoothness(&self) -> Smoothness {
         let finest = self.smoothness();
         let is_long = |law: &InheritedLaw| {
             let panels = &law.panels().panels;
             let ends = panels.first().zip(panels.last());
             let length = ends.map_or(0.0, |(first, last)| last.middle - first.middle);
-            law.bound().is_none() && self.coupling * length > LONG * finest
+            self.coupling * length > LONG * finest
         };
         match self.mixing() {
             Some(law) if is_long(law) => {

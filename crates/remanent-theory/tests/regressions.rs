@@ -66,6 +66,45 @@ fn a_stiffness_that_hardly_matters_is_still_known() {
     assert!(change < 3.0 * a.quadrature_error + 1e-9, "{change:e} {a:?}");
 }
 
+/// The same after a stiff task whose root was known to 1e-13 only. Every level of refinement inherited the same law, so
+/// A was wrong by 1e-7 and the estimate was 3e-9.
+#[test]
+fn a_root_is_known_better_than_the_next_task_needs() {
+    let alpha =
+        [3.603673147923901, 1e-4, 127.64342960654145, 611.0795594122347, 8.042099348711488e-4];
+    let gamma = [51.695498224920065, 0.2663152825312583, 11.701762654310738, 1e4];
+    let task = checked(&alpha, 547.3986984366963, &[0.15267547620625987], &gamma, &[0.5]);
+    let fine = task.clone().with_resolution(Resolution::STANDARD.doubled()).solve();
+    let result = task.solve();
+    assert_accurate(&result, 5);
+    let [a, b] = [&result, &fine].map(|result| result.tasks[4].solution);
+    let stiffness = |s: &Solution| s.q_0_hat - s.q_d_hat;
+    let change = (stiffness(&a) - stiffness(&b)).abs() / (1.0 + b.q_0_hat).sqrt();
+    assert!(change < 1e-8, "{change:e} {a:?}");
+}
+
+/// The law of a bounded anchor ends with a jump. A strong anchor made of it a law of fields a billion times longer than
+/// the Gaussian that smooths the jump, and all of it was resolved as finely: 17 GB of nodes.
+#[test]
+fn a_strong_anchor_with_a_bound_is_resolved_at_its_bound() {
+    let parameters = ChainParameters {
+        alpha: vec![0.9376075358590815, 341.19321209459247],
+        beta: vec![770.5629063209033],
+        gamma: vec![1e4],
+        r_0: vec![0.06651132360927314],
+        lambda: vec![0.9999955152002523],
+        rho: vec![0.8753958452787328],
+        q_star: vec![0.7553686676331137, 1e-4],
+        choice: vec![Choice::Poor],
+        ..Default::default()
+    };
+    let start = ThreadTime::now();
+    let result = parameters.check().unwrap().solve();
+    assert_accurate(&result, 2);
+    let seconds = start.elapsed().as_secs_f64();
+    assert!(seconds < 1.0, "took {seconds} s");
+}
+
 /// Opposite teachers: what is right for one is wrong for the other. Rounding of 1 − p near 2 cost half the digits.
 #[test]
 fn errors_on_opposite_teachers_add_up_to_one() {
