@@ -27,8 +27,9 @@ const REACH_BELOW: f64 = 11.0;
 const REACH_OF_LAWS: f64 = 12.0;
 /// Beyond this many standard deviations a Gaussian is 0.
 const UNDERFLOW: f64 = 37.0;
-/// Beyond this many it does not matter to an average.
-const NEGLIGIBLE: f64 = 10.0;
+/// Beyond this many it does not matter to an average. Near the corner a spread q_0 − r² of 1e-16 may be that of
+/// few weights in rare fields.
+const NEGLIGIBLE: f64 = 12.0;
 
 /// A law longer than this many of its finest scales is worth being looked at place by place.
 const LONG: f64 = 2500.0;
