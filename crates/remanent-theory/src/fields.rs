@@ -407,7 +407,7 @@ fn spread_of_means(fields: &[f64], probabilities: &[f64], moments: &[Moments], s
             b.gap - a.gap
         }
     };
-    // The trapezoid rule from field k to the next, and its error h³ v''/12.
+    // The trapezoid rule from field k to the next, less h³ v''/12; what is left is of the size of the change of v''.
     let length = |k: usize| fields[k + 1] - fields[k];
     let slope = |k: usize| (moments[k + 1].variance - moments[k].variance) / length(k);
     let bend = |k: usize| {
@@ -415,8 +415,12 @@ fn spread_of_means(fields: &[f64], probabilities: &[f64], moments: &[Moments], s
         if inside { 2.0 * (slope(k) - slope(k - 1)) / (length(k) + length(k - 1)) } else { 0.0 }
     };
     let step = |k: usize| {
+        let (here, there) = (bend(k), bend(k + 1));
+        let factor = length(k).powi(3) / 12.0;
         let area = 0.5 * length(k) * (moments[k].variance + moments[k + 1].variance);
-        (area, length(k).powi(3) / 12.0 * bend(k).abs().max(bend(k + 1).abs()))
+        let larger = here.abs().max(there.abs()).max(f64::MIN_POSITIVE);
+        let change = (there - here) / larger;
+        (area - 0.5 * factor * (here + there), 0.25 * factor * change * change * larger)
     };
     let mut deviations = vec![0.0; count];
     let rounding = f64::EPSILON * size;

@@ -28,7 +28,7 @@ use crate::task::{Iteration, Task};
 /// The largest relative change between two stages at which a solution is converged.
 pub const ACCURACY: f64 = 1e-8;
 /// Stages that agree to this do not by chance.
-const SURE: f64 = 1e-10;
+const SURE: f64 = 3e-10;
 /// Errors of quadrature fall at least by this factor from one difference to the next.
 const FALLS: f64 = 0.1;
 /// By how much noise may exceed the larger of two samples of it.
