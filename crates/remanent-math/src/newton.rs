@@ -98,7 +98,10 @@ impl Newton {
             match improved {
                 Some((xc, rc, nc)) => {
                     let step = axpy(&xc, -1.0, &x);
-                    broyden_update(&mut j, &step, &axpy(&rc, -1.0, &r));
+                    // Below the tolerance residuals change by rounding, which says nothing about the Jacobian.
+                    if norm > self.tolerance {
+                        broyden_update(&mut j, &step, &axpy(&rc, -1.0, &r));
+                    }
                     let slow = nc > 0.2 * norm;
                     (x, r, norm) = (xc, rc, nc);
                     fresh = false;
