@@ -53,6 +53,33 @@ pub enum TraceEnd {
     MaxPoints,
     /// No step down to the shortest finds the next point.
     Lost,
+    /// It came back to where it had been and went the same way again. A curve with an end does not: a step
+    /// has led to a closed one.
+    Closed,
+}
+
+/// A point is on an earlier chord if it is nearer to it than this fraction of its length.
+const ON_CHORD: f64 = 0.05;
+/// And if their directions differ by less than an angle with this cosine.
+const SAME_WAY: f64 = 0.98;
+/// Chords of the last points are not earlier ones.
+const LATELY: usize = 10;
+/// So many points in a row on earlier chords are no chance.
+const LAPPED: usize = 4;
+
+/// Whether the last of the points lies on a chord between earlier ones, and goes the same way.
+fn is_on_earlier<const M: usize>(points: &[Point<M>]) -> bool {
+    let Some((last, before)) = points.split_last() else { return false };
+    let earlier = &before[..before.len().saturating_sub(LATELY)];
+    earlier.windows(2).any(|w| {
+        let (chord, from) = (axpy(&w[1].y, -1.0, &w[0].y), axpy(&last.y, -1.0, &w[0].y));
+        let square = dot(&chord, &chord);
+        let along = dot(&from, &chord) / square;
+        let across = axpy(&from, -along, &chord);
+        (0.0..=1.0).contains(&along)
+            && dot(&across, &across) < ON_CHORD * ON_CHORD * square
+            && dot(&last.tangent, &chord) > SAME_WAY * square.sqrt()
+    })
 }
 
 /// Sets the last entry of a residual to the arclength condition.
@@ -270,6 +297,7 @@ impl Tracer {
         let mut step = self.first_step;
         let mut fresh = true;
         let mut recent = Recent { points: vec![(0.0, start.y)] };
+        let mut lapped = 0;
         while points.len() < self.max_points {
             let (predicted, across) = recent.extrapolate(step, &here.tangent);
             let tolerance = self.tolerance_of(step);
@@ -297,6 +325,10 @@ impl Tracer {
                     fresh = false;
                     if stop(&point) {
                         return (points, TraceEnd::Stopped);
+                    }
+                    lapped = if is_on_earlier(&points) { lapped + 1 } else { 0 };
+                    if lapped == LAPPED {
+                        return (points, TraceEnd::Closed);
                     }
                     if evaluations <= 3 && angle < 0.25 * self.max_angle {
                         step = (step * 2.5).min(self.max_step);
@@ -353,6 +385,25 @@ mod tests {
         let turns = points.windows(2).filter(|w| w[0].tangent[1] * w[1].tangent[1] < 0.0);
         assert_eq!(turns.count(), 2);
         assert!(points.iter().all(|p| cubic(&p.y).unwrap()[0].abs() < 1e-11));
+    }
+
+    /// A circle has no end. A helix comes near to itself again and again, and goes on.
+    #[test]
+    fn says_when_the_curve_is_closed() {
+        let mut circle = |y: &[f64; 2]| Some([y[0] * y[0] + y[1] * y[1] - 1.0, 0.0]);
+        let start = point_at(&mut circle, [1.0, 0.0], &[0.0, 1.0], 1e-6).unwrap();
+        let (points, end) = TRACER.trace(&mut circle, start, &mut |_| false);
+        assert_eq!(end, TraceEnd::Closed);
+        let chord = |w: &[Point<2>]| (w[1].y[0] - w[0].y[0]).hypot(w[1].y[1] - w[0].y[1]);
+        let length: f64 = points.windows(2).map(chord).sum();
+        assert!(length > 6.2 && length < 9.0, "{length}");
+        let mut helix = |y: &[f64; 3]| {
+            let angle = 30.0 * y[2];
+            Some([y[0] - angle.cos(), y[1] - angle.sin(), 0.0])
+        };
+        let start = point_at(&mut helix, [1.0, 0.0, 0.0], &[0.0, 0.0, 1.0], 1e-6).unwrap();
+        let (_, end) = TRACER.trace(&mut helix, start, &mut |p| p.y[2] > 0.43);
+        assert_eq!(end, TraceEnd::Stopped);
     }
 
     #[test]

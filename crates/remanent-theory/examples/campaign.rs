@@ -3,8 +3,9 @@
 //! `cargo run --release -p remanent-theory --example campaign -- --count 10000 --seed 1`
 //!
 //! Options: `--count N` problems (1000), `--seed S` (1), `--doubled K` solves every K-th block of
-//! four problems with twice the nodes too (4; 0 for none), `--only N` one problem alone,
-//! `--streams N` stationary streams besides (0),
+//! four problems with twice the nodes too (4; 0 for none), `--only N,M` these problems alone,
+//! `--streams N` stationary streams besides (0), `--log FILE` keeps what was found line by line, so that a campaign
+//! that was stopped goes on where it was (a line that is deleted is computed again),
 //! `--date D --table FILE` write the result as a table. Ends with 1 if anything is wrong.
 
 #[path = "../tests/campaign/mod.rs"]
@@ -12,8 +13,8 @@ mod random;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::process::ExitCode;
-use std::time::Instant;
 
 use random::{Finding, Kind};
 
@@ -28,37 +29,30 @@ fn option<T: std::str::FromStr>(name: &str, default: T) -> T {
 fn main() -> ExitCode {
     let (seed, count): (u64, u32) = (option("--seed", 1), option("--count", 1000));
     let doubled: u32 = option("--doubled", 4);
-    let only: i64 = option("--only", -1);
+    let only: String = option("--only", String::new());
     let date: String = option("--date", String::from("undated"));
-    let file: String = option("--table", String::new());
-    let start = Instant::now();
+    let (file, log): (String, String) =
+        (option("--table", String::new()), option("--log", String::new()));
     let streams: u32 = option("--streams", 0);
-    let mut findings = if only >= 0 {
-        vec![random::examine(seed, only as u32, 10, doubled > 0)]
+    let numbers: Vec<u32> = if only.is_empty() {
+        (0..count).collect()
     } else {
-        random::campaign(seed, count, doubled, 10, &|finding| {
-            let slow = finding.is_slow().then(|| format!("took {:.2} s", finding.seconds));
-            for violation in finding.violations.iter().chain(&slow) {
-                println!(
-                    "{} {}: {violation}: {}",
-                    finding.number,
-                    finding.kind.name(),
-                    finding.options
-                );
-            }
-        })
+        only.split(',').map(|n| n.parse().expect("--only takes numbers")).collect()
     };
+    let mut findings = kept(&log);
+    findings.retain(|f| numbers.contains(&f.number));
+    let open: Vec<u32> =
+        numbers.into_iter().filter(|n| findings.iter().all(|f| f.number != *n)).collect();
+    findings.extend(random::campaign(seed, &open, doubled, 10, &|finding| report(finding, &log)));
     findings.extend((0..streams).map(|number| {
         let finding = random::examine_stream(seed, number);
-        for violation in &finding.violations {
-            println!("{number} {}: {violation}: {}", finding.kind.name(), finding.options);
-        }
+        report(&finding, "");
         finding
     }));
-    if only >= 0 {
-        println!("{:#?}", findings[0]);
+    if !only.is_empty() {
+        println!("{findings:#?}");
     }
-    let table = table(&findings, seed, &date, start.elapsed().as_secs_f64());
+    let table = table(&findings, seed, doubled, &date);
     println!("\n{table}");
     if !file.is_empty()
         && let Err(error) = std::fs::write(&file, &table)
@@ -70,17 +64,43 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(findings.iter().any(fails)))
 }
 
+/// What an earlier run has written to its log.
+fn kept(log: &str) -> Vec<Finding> {
+    let text = if log.is_empty() {
+        String::new()
+    } else {
+        std::fs::read_to_string(log).unwrap_or_default()
+    };
+    // The last line may be cut.
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// Says what is wrong with a finding, and adds it to the log.
+fn report(finding: &Finding, log: &str) {
+    let slow = finding.is_slow().then(|| format!("took {:.2} s", finding.seconds));
+    for violation in finding.violations.iter().chain(&slow) {
+        println!("{} {}: {violation}: {}", finding.number, finding.kind.name(), finding.options);
+    }
+    if !log.is_empty() {
+        let line = serde_json::to_string(finding).expect("a finding is data") + "\n";
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(log);
+        file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the log can be written");
+    }
+}
+
 /// The counts as a page.
-fn table(findings: &[Finding], seed: u64, date: &str, seconds: f64) -> String {
+fn table(findings: &[Finding], seed: u64, doubled: u32, date: &str) -> String {
     let mut text = String::from("# Random problems of the theory\n\n");
+    let sum = |of: fn(&Finding) -> f64| findings.iter().map(of).sum::<f64>();
+    let count = findings.len();
     let _ = writeln!(
         text,
-        "{date}, version {}, seed {seed}, {} problems, {:.0} s of wall time. Made by `cargo run --release -p \
-         remanent-theory --example campaign -- --count {} --seed {seed}`.\n",
+        "{date}, version {}, seed {seed}, {count} problems, {:.0} s of processor time and {:.0} s for solutions with twice \
+         the nodes. Made by `cargo run --release -p remanent-theory --example campaign -- --count {count} --seed {seed} \
+         --doubled {doubled}`.\n",
         env!("CARGO_PKG_VERSION"),
-        findings.len(),
-        seconds,
-        findings.len(),
+        sum(|f| f.seconds),
+        sum(|f| f.doubled_seconds),
     );
     text += "| kind | problems | rows converged | inaccurate | no solution | left domain | max iterations | \
              violations | largest estimate | doubled | largest change | slowest (s) | above 1 s |\n";
@@ -121,7 +141,7 @@ fn table(findings: &[Finding], seed: u64, date: &str, seconds: f64) -> String {
         text,
         "\nRows are those of all tasks and all solutions. Processor time of a problem: median {:.3} s, 99 % below \
          {:.2} s. A converged row has an estimate of at most 1e-8, and with twice the nodes in every direction it \
-         moves by at most three times its estimate and 1e-8.",
+         moves by at most 1e-8 and the estimate of the finer row, or three times its own if that is smaller.",
         at(0.5),
         at(0.99)
     );

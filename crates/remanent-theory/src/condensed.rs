@@ -9,8 +9,8 @@ use crate::resolution::Resolution;
 use crate::site::Site;
 
 /// The length of a panel with 16 nodes in units of the scale on which the measure changes with the field: a Gaussian
-/// of this scale then keeps nine digits even thirteen widths from its middle.
-const LENGTH: f64 = 1.0;
+/// of this scale then keeps twelve digits even thirteen widths from its middle.
+const LENGTH: f64 = 0.6;
 
 /// The nodes to which several laws on rising `fields` are moved, and the masses of each there.
 pub(crate) fn condensed(

@@ -27,8 +27,9 @@ const REACH_BELOW: f64 = 11.0;
 const REACH_OF_LAWS: f64 = 12.0;
 /// Beyond this many standard deviations a Gaussian is 0.
 const UNDERFLOW: f64 = 37.0;
-/// Beyond this many it does not matter to an average.
-const NEGLIGIBLE: f64 = 10.0;
+/// Beyond this many it does not matter to an average. Near the corner a spread q_0 − r² of 1e-16 may be that of
+/// few weights in rare fields.
+const NEGLIGIBLE: f64 = 12.0;
 
 /// A law longer than this many of its finest scales is worth being looked at place by place.
 const LONG: f64 = 2500.0;
@@ -122,15 +123,15 @@ impl<'a> Fields<'a> {
         self.deviation.max(inherited)
     }
 
-    /// The same place by place, if the whole law is much longer than its finest place. A bounded anchor's law ends with
-    /// a jump, to which its panels are graded: there it is taken as the same everywhere.
+    /// The same place by place, if the whole law is much longer than its finest place. Laws of bounded anchors are: their
+    /// panels are graded towards the jump at the bound, down to where anchors differ by rounding.
     pub(crate) fn local_smoothness(&self) -> Smoothness {
         let finest = self.smoothness();
         let is_long = |law: &InheritedLaw| {
             let panels = &law.panels().panels;
             let ends = panels.first().zip(panels.last());
             let length = ends.map_or(0.0, |(first, last)| last.middle - first.middle);
-            law.bound().is_none() && self.coupling * length > LONG * finest
+            self.coupling * length > LONG * finest
         };
         match self.mixing() {
             Some(law) if is_long(law) => {
@@ -406,7 +407,7 @@ fn spread_of_means(fields: &[f64], probabilities: &[f64], moments: &[Moments], s
             b.gap - a.gap
         }
     };
-    // The trapezoid rule from field k to the next, and its error h³ v''/12.
+    // The trapezoid rule from field k to the next, less h³ v''/12; what is left is of the size of the change of v''.
     let length = |k: usize| fields[k + 1] - fields[k];
     let slope = |k: usize| (moments[k + 1].variance - moments[k].variance) / length(k);
     let bend = |k: usize| {
@@ -414,8 +415,12 @@ fn spread_of_means(fields: &[f64], probabilities: &[f64], moments: &[Moments], s
         if inside { 2.0 * (slope(k) - slope(k - 1)) / (length(k) + length(k - 1)) } else { 0.0 }
     };
     let step = |k: usize| {
+        let (here, there) = (bend(k), bend(k + 1));
+        let factor = length(k).powi(3) / 12.0;
         let area = 0.5 * length(k) * (moments[k].variance + moments[k + 1].variance);
-        (area, length(k).powi(3) / 12.0 * bend(k).abs().max(bend(k + 1).abs()))
+        let larger = here.abs().max(there.abs()).max(f64::MIN_POSITIVE);
+        let change = (there - here) / larger;
+        (area - 0.5 * factor * (here + there), 0.25 * factor * change * change * larger)
     };
     let mut deviations = vec![0.0; count];
     let rounding = f64::EPSILON * size;

@@ -66,6 +66,7 @@ const ROUGH: Newton = Newton {
     tolerance: 1e-6,
     acceptable: 1e-5,
     remaining: f64::INFINITY,
+    takes_last: false,
     max_iterations: 8,
     max_step: 0.3,
     difference: 1e-5,

@@ -27,6 +27,12 @@ use crate::task::{Iteration, Task};
 
 /// The largest relative change between two stages at which a solution is converged.
 pub const ACCURACY: f64 = 1e-8;
+/// Stages that agree to this do not by chance.
+const SURE: f64 = 3e-10;
+/// Errors of quadrature fall at least by this factor from one difference to the next.
+const FALLS: f64 = 0.1;
+/// By how much noise may exceed the larger of two samples of it.
+const NOISE: f64 = 3.0;
 /// How many stages there are at most.
 const STAGES: usize = 7;
 /// The size by which smaller values of 1 − p count if a task inherits something.
@@ -246,28 +252,45 @@ pub fn posterior(task: &Task, root: &Root<3>, resolution: Resolution) -> Posteri
 
 /// Adds stage after stage until the last two agree to [`ACCURACY`], and answers
 /// by how much they differ. `next` makes the stage of a level from those below.
+///
+/// Two stages may agree by chance, or because √2 times the nodes are not enough to change what is wrong with both. So
+/// unless they agree to [`SURE`] a third one is asked: if it differs less by far, errors fall with the number of nodes, and the
+/// last difference bounds what is left. If it does not, the differences are noise, and the estimate is [`NOISE`] times
+/// the larger one.
 pub fn climb(
     stages: &mut Vec<Stage>,
     mut next: impl FnMut(&[Stage], usize) -> Option<Stage>,
 ) -> f64 {
     let mut smallest = f64::INFINITY;
     let mut best = stages.len() - 1;
+    let mut before = f64::INFINITY;
+    let mut is_sure = true;
     while stages.len() < STAGES {
         let Some(stage) = next(stages, stages.len()) else { break };
         let difference = stages[stages.len() - 1].difference(&stage);
-        let estimate = difference.max(stage.uncertainty);
+        let uncertainty = stage.uncertainty;
+        let is_rounding = difference <= ACCURACY && stage.rounding > ACCURACY;
         stages.push(stage);
-        if estimate < smallest {
+        let falls = difference <= SURE || difference <= FALLS * before;
+        let is_noise = !falls && difference <= ACCURACY;
+        let bound =
+            if is_noise { NOISE * difference.max(before.min(ACCURACY)) } else { difference };
+        let estimate = bound.max(uncertainty);
+        // A difference that was small by chance is refuted by the next.
+        let is_refuted = !falls && before <= ACCURACY;
+        if estimate < smallest || is_refuted {
             (smallest, best) = (estimate, stages.len() - 1);
         }
+        is_sure = difference <= SURE || before.is_finite();
+        let stays = is_noise && before <= ACCURACY;
         // More nodes than these bring in rounding only.
-        let is_rounding = difference <= ACCURACY && stages[stages.len() - 1].rounding > ACCURACY;
-        if estimate <= ACCURACY || estimate > 3.0 * smallest || is_rounding {
+        if (estimate <= ACCURACY && is_sure) || estimate > 3.0 * smallest || is_rounding || stays {
             break;
         }
+        before = difference;
     }
     stages.truncate(best + 1);
-    smallest
+    if is_sure { smallest } else { NOISE * smallest }
 }
 
 /// What is reported of the last stage, given the estimate of its error.
