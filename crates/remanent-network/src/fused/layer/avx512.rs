@@ -6,8 +6,8 @@ use std::array::from_fn;
 use super::{Downstream, Layer};
 use crate::active::avx512::{Factors, add, fetch, is_available};
 use crate::active::{Pair, WORD};
-use crate::fused::avx512::{LANES, Lanes, Place, QUAD, Wide, put_quad, quad, step};
-use crate::fused::{Constants, Learned};
+use crate::fused::avx512::{LANES, Lanes, Place, QUAD, Wide, divergences, put_quad, quad, step};
+use crate::fused::{Constants, Learned, by_terms, last};
 use crate::kernels::moments_of;
 
 /// Upstream neurons of a tile.
@@ -22,17 +22,9 @@ pub fn learn(
     learned: Learned<'_>,
 ) {
     assert!(is_available(), "a processor with AVX-512");
-    let terms = (!learned.kept.is_empty(), !learned.anchor.is_empty());
     let mut pass = Tiles { downstream, layer, learned };
     // SAFETY: the processor has the instructions.
-    unsafe {
-        match terms {
-            (false, false) => pass.learn::<false, false>(constants),
-            (false, true) => pass.learn::<false, true>(constants),
-            (true, false) => pass.learn::<true, false>(constants),
-            (true, true) => pass.learn::<true, true>(constants),
-        }
-    }
+    unsafe { by_terms!(constants, pass.learned, Tiles::learn, &mut pass, constants) }
 }
 
 struct Tiles<'a> {
@@ -48,7 +40,7 @@ struct Numbers([f32; WORD]);
 
 impl Tiles<'_> {
     #[target_feature(enable = "avx512f,avx512dq,bmi1")]
-    fn learn<const KEPT: bool, const ANCHORED: bool>(&mut self, constants: &Constants) {
+    fn learn<const LAST: u8, const ANCHORED: bool>(&mut self, constants: &Constants) {
         let wide = Wide::of(constants, self.layer.factors);
         let Downstream { batch, outputs, .. } = *self.downstream;
         let inputs = self.layer.upstream.len() / batch;
@@ -72,7 +64,7 @@ impl Tiles<'_> {
                                 beside if beside < outputs => row * outputs + beside,
                                 _ => (row + ROWS) * outputs,
                             };
-                            self.fetch::<KEPT, ANCHORED>(next);
+                            self.fetch::<LAST, ANCHORED>(next);
                         }
                         let active = active[r * chunks + chunk];
                         let first = chunk * WORD;
@@ -85,20 +77,20 @@ impl Tiles<'_> {
                 // Two loops: the operations of one would be too many for the processor to begin a neuron before
                 // the last has ended.
                 for (r, row) in rows.clone().enumerate() {
-                    self.descend::<KEPT, ANCHORED>(&wide, &gradients[r], place(row));
+                    self.descend::<LAST, ANCHORED>(&wide, &gradients[r], place(row));
                 }
                 for row in rows.clone() {
-                    self.renew::<KEPT>(&wide, place(row));
+                    self.renew::<LAST>(&wide, place(row));
                 }
             }
         }
     }
 
-    /// Gradient and step. Where a divergence from the last step is kept, the step is left there.
+    /// Gradient and step. Where the divergence from the last step is stored, the step is left there.
     #[expect(unsafe_code, reason = "loads and stores without a check of the length for each")]
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq")]
-    fn descend<const KEPT: bool, const ANCHORED: bool>(
+    fn descend<const LAST: u8, const ANCHORED: bool>(
         &mut self,
         wide: &Wide,
         gradient: &Pair,
@@ -112,18 +104,18 @@ impl Tiles<'_> {
                 theta: quad(theta, place),
                 first: quad(first, place),
                 second: quad(second, place),
-                kept: if KEPT { quad(kept, place) } else { zero },
+                kept: if LAST == last::STORED { quad(kept, place) } else { zero },
                 anchor: if ANCHORED { quad(anchor, place) } else { zero },
                 mean: quad(self.layer.mean, place),
                 variance: quad(self.layer.variance, place),
             };
             let gradients =
                 (quad(&gradient.0[0], Place::WHOLE), quad(&gradient.0[1], Place::WHOLE));
-            let steps = step::<KEPT, ANCHORED>(wide, gradients.0, gradients.1, &mut lanes);
+            let steps = step::<LAST, ANCHORED>(wide, gradients.0, gradients.1, &mut lanes);
             put_quad(theta, place, lanes.theta);
             put_quad(first, place, lanes.first);
             put_quad(second, place, lanes.second);
-            if KEPT {
+            if LAST == last::STORED {
                 put_quad(kept, place, steps);
             }
         }
@@ -134,8 +126,7 @@ impl Tiles<'_> {
     #[expect(unsafe_code, reason = "loads and stores without a check of the length for each")]
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq")]
-    fn renew<const KEPT: bool>(&mut self, wide: &Wide, place: Place) {
-        let minus_square = _mm512_sub_ps(_mm512_setzero_ps(), _mm512_mul_ps(wide.beta, wide.beta));
+    fn renew<const LAST: u8>(&mut self, wide: &Wide, place: Place) {
         let [mut fields, mut mean, mut variance] = [Numbers([0.0; WORD]); 3];
         // SAFETY: the weights of the masks exist, and all arrays have one number for each.
         unsafe {
@@ -144,12 +135,9 @@ impl Tiles<'_> {
             put_quad(&mut fields.0, Place::WHOLE, theta);
             moments_of(&fields.0, &mut mean.0, &mut variance.0);
             let variances = quad(&variance.0, Place::WHOLE);
-            if KEPT {
-                let mut kept = quad(self.learned.kept, place);
-                for (kept, variance) in kept.iter_mut().zip(variances) {
-                    *kept = _mm512_mul_ps(_mm512_mul_ps(minus_square, variance), *kept);
-                }
-                put_quad(self.learned.kept, place, kept);
+            if LAST == last::STORED {
+                let steps = quad(self.learned.kept, place);
+                put_quad(self.learned.kept, place, divergences(wide, variances, steps));
             }
             put_quad(self.layer.mean, place, quad(&mean.0, Place::WHOLE));
             put_quad(self.layer.variance, place, variances);
@@ -159,12 +147,12 @@ impl Tiles<'_> {
     /// Asks for the weights that are used next.
     #[inline]
     #[target_feature(enable = "avx512f")]
-    fn fetch<const KEPT: bool, const ANCHORED: bool>(&self, at: usize) {
+    fn fetch<const LAST: u8, const ANCHORED: bool>(&self, at: usize) {
         let Learned { theta, first, second, kept, anchor } = &self.learned;
         for x in [&**theta, first, second, self.layer.mean, self.layer.variance] {
             fetch(x, at);
         }
-        if KEPT {
+        if LAST == last::STORED {
             fetch(kept, at);
         }
         if ANCHORED {
