@@ -8,6 +8,8 @@
 pub(crate) mod avx512;
 pub(crate) mod layer;
 pub(crate) mod previous;
+#[cfg(test)]
+mod timing;
 
 use remanent_math::adam::AdamStep;
 use remanent_math::multiversioned;

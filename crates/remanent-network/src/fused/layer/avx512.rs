@@ -2,6 +2,7 @@
 
 use std::arch::x86_64::*;
 use std::array::from_fn;
+use std::ops::Range;
 
 use super::{Downstream, Layer};
 use crate::active::avx512::{Factors, add, fetch, is_available};
@@ -12,6 +13,9 @@ use crate::kernels::moments_of;
 
 /// Upstream neurons of a tile.
 const ROWS: usize = 16;
+/// Words of downstream neurons of a tile: the weights of an upstream neuron are then read and written in long pieces, in the
+/// order in which they are stored.
+const WORDS: usize = 32;
 
 /// See [`Downstream::learn`], which checks all lengths.
 #[expect(unsafe_code, reason = "a call that needs the instructions, after they were detected")]
@@ -44,44 +48,64 @@ impl Tiles<'_> {
         let wide = Wide::of(constants, self.layer.factors);
         let Downstream { batch, outputs, .. } = *self.downstream;
         let inputs = self.layer.upstream.len() / batch;
-        let chunks = batch.div_ceil(WORD);
-        let mut active = vec![0; ROWS * chunks];
-        // By mean and variance, upstream by downstream neurons.
-        let mut gradients = [Pair::ZERO; ROWS];
+        let mut active = vec![0; ROWS * batch.div_ceil(WORD)];
+        // By mean and variance, upstream neurons by words of downstream neurons.
+        let mut gradients = vec![Pair::ZERO; ROWS * WORDS];
         for start in (0..inputs).step_by(ROWS) {
             let rows = start..inputs.min(start + ROWS);
-            for (row, active) in rows.clone().zip(active.chunks_exact_mut(chunks)) {
-                let h = &self.layer.upstream[row * batch..][..batch];
-                h.chunks(WORD).zip(active).for_each(|(h, active)| *active = nonzero(h));
-            }
-            for column in (0..outputs).step_by(WORD) {
-                let place = |row: usize| place_of(outputs, row, column);
-                for chunk in 0..chunks {
-                    for (r, row) in rows.clone().enumerate() {
-                        if chunk == 0 {
-                            // Of the next tile: beside this one, or below at the left.
-                            let next = match column + WORD {
-                                beside if beside < outputs => row * outputs + beside,
-                                _ => (row + ROWS) * outputs,
-                            };
-                            self.fetch::<LAST, ANCHORED>(next);
-                        }
-                        let active = active[r * chunks + chunk];
-                        let first = chunk * WORD;
-                        let h = &self.layer.upstream[row * batch + first..(row + 1) * batch];
-                        let k = &self.downstream.values[column / WORD * batch..][first..batch];
-                        let factors = Factors { h, stride: 1 };
-                        add(&mut gradients[r], chunk == 0, active, factors, k);
+            self.find_active(rows.clone(), &mut active);
+            for first in (0..outputs).step_by(WORDS * WORD) {
+                let columns = first..outputs.min(first + WORDS * WORD);
+                for (word, column) in columns.clone().step_by(WORD).enumerate() {
+                    let of_word = &mut gradients[word * ROWS..][..ROWS];
+                    self.add_samples::<LAST, ANCHORED>(rows.clone(), column, &active, of_word);
+                }
+                for (r, row) in rows.clone().enumerate() {
+                    // Two loops: the operations of one would be too many for the processor to begin a word before
+                    // the last has ended.
+                    for (word, column) in columns.clone().step_by(WORD).enumerate() {
+                        let place = place_of(outputs, row, column);
+                        self.descend::<LAST, ANCHORED>(&wide, &gradients[word * ROWS + r], place);
+                    }
+                    for column in columns.clone().step_by(WORD) {
+                        self.renew::<LAST>(&wide, place_of(outputs, row, column));
                     }
                 }
-                // Two loops: the operations of one would be too many for the processor to begin a neuron before
-                // the last has ended.
-                for (r, row) in rows.clone().enumerate() {
-                    self.descend::<LAST, ANCHORED>(&wide, &gradients[r], place(row));
+            }
+        }
+    }
+
+    /// The samples in which upstream neurons are not zero: words of 64 bits for each neuron.
+    fn find_active(&self, rows: Range<usize>, active: &mut [u64]) {
+        let batch = self.downstream.batch;
+        for (row, active) in rows.zip(active.chunks_exact_mut(batch.div_ceil(WORD))) {
+            let h = &self.layer.upstream[row * batch..][..batch];
+            h.chunks(WORD).zip(active).for_each(|(h, active)| *active = nonzero(h));
+        }
+    }
+
+    /// The sums over the samples, for 64 downstream neurons.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,bmi1")]
+    fn add_samples<const LAST: u8, const ANCHORED: bool>(
+        &self,
+        rows: Range<usize>,
+        column: usize,
+        active: &[u64],
+        gradients: &mut [Pair],
+    ) {
+        let Downstream { batch, outputs, .. } = *self.downstream;
+        let chunks = batch.div_ceil(WORD);
+        for chunk in 0..chunks {
+            let first = chunk * WORD;
+            let k = &self.downstream.values[column / WORD * batch..][first..batch];
+            for (r, row) in rows.clone().enumerate() {
+                if chunk == 0 {
+                    self.fetch::<LAST, ANCHORED>(row * outputs + column);
                 }
-                for row in rows.clone() {
-                    self.renew::<LAST>(&wide, place(row));
-                }
+                let h = &self.layer.upstream[row * batch + first..(row + 1) * batch];
+                let factors = Factors { h, stride: 1 };
+                add(&mut gradients[r], chunk == 0, active[r * chunks + chunk], factors, k);
             }
         }
     }
