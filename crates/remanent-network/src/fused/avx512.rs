@@ -62,7 +62,7 @@ pub struct Lanes {
     pub first: Quad,
     /// Second moment of Adam.
     pub second: Quad,
-    /// Gradient of the divergence from the previous step.
+    /// Gradient of the divergence from the previous step, stored or recalled.
     pub kept: Quad,
     /// Field of the anchor.
     pub anchor: Quad,
@@ -144,12 +144,6 @@ pub fn step<const LAST: u8, const ANCHORED: bool>(
     by_variance: Quad,
     lanes: &mut Lanes,
 ) -> Quad {
-    if LAST == last::RECALLED {
-        let mut second = lanes.second;
-        second.iter_mut().for_each(|second| *second = wide.last_pace.bounded(*second));
-        let steps = wide.last_pace.steps(lanes.first, second);
-        lanes.kept = divergences(wide, lanes.variance, steps);
-    }
     for q in 0..QUAD {
         let by_variance = _mm512_mul_ps(by_variance[q], lanes.mean[q]);
         let by_mean = _mm512_fnmadd_ps(wide.ratio, by_variance, by_mean[q]);
@@ -188,6 +182,32 @@ pub fn divergences(wide: &Wide, variance: Quad, mut steps: Quad) -> Quad {
         *step = _mm512_mul_ps(_mm512_mul_ps(wide.minus_square, variance), *step);
     }
     steps
+}
+
+/// The gradients of the divergence from θ before the last step, which left these moments of Adam: with the bits that they
+/// had if they were stored.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn recalled(wide: &Wide, [first, mut second]: [Quad; 2], variance: Quad) -> Quad {
+    second.iter_mut().for_each(|second| *second = wide.last_pace.bounded(*second));
+    divergences(wide, variance, wide.last_pace.steps(first, second))
+}
+
+/// The same from the processor's estimates alone: to 2^-13, enough beside a variance that is rounded to bfloat16.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn roughly_recalled(wide: &Wide, [first, second]: [Quad; 2], variance: Quad) -> Quad {
+    let Pace { rate, spread, epsilon, .. } = wide.last_pace;
+    let factor = _mm512_mul_ps(wide.minus_square, rate);
+    let mut out = variance;
+    for q in 0..QUAD {
+        let second = wide.last_pace.bounded(second[q]);
+        let root = _mm512_mul_ps(second, _mm512_rsqrt14_ps(second));
+        let inverse = _mm512_rcp14_ps(_mm512_fmadd_ps(root, spread, epsilon));
+        let step = _mm512_mul_ps(first[q], inverse);
+        out[q] = _mm512_mul_ps(_mm512_mul_ps(factor, variance[q]), step);
+    }
+    out
 }
 
 /// The steps that left these moments of Adam, with the bits of [`step`].

@@ -14,7 +14,8 @@ use crate::pages::filled;
 use crate::tiles::{SIDE, Sums};
 use crate::trainer::Memory;
 
-const SHAPES: [(usize, usize); 5] = [(784, 100), (512, 512), (784, 512), (2048, 2048), (1024, 1024)];
+const SHAPES: [(usize, usize); 5] =
+    [(784, 100), (512, 512), (784, 512), (2048, 2048), (1024, 1024)];
 
 /// Seconds of processor time, the best of as many calls as fit into half a second.
 fn best(mut call: impl FnMut()) -> f64 {

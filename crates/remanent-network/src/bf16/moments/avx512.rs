@@ -10,7 +10,7 @@ use super::super::DEPTH;
 use super::super::avx512::{is_available, round};
 use super::{Gradients, State};
 use crate::fused::avx512::{
-    Lanes, Place, QUAD, Quad, Wide, divergences, moments, put_quad, quad, step,
+    Lanes, Place, QUAD, Quad, Wide, divergences, moments, put_quad, quad, roughly_recalled, step,
 };
 use crate::fused::{Constants, by_terms, last};
 use crate::tiles::{SIDE, Sums, Tile};
@@ -156,6 +156,10 @@ fn descend<const LAST: u8, const ANCHORED: bool>(
         if LAST == last::STORED {
             fetch(state.learned.kept, place);
         }
+        for tiles in [&*state.mean, &*state.variance] {
+            fetch_row_after(tiles, panel, pair);
+            fetch_row_after(tiles, next, pair);
+        }
         let rows = |tiles: &[Sums]| {
             let (first, second) = (&tiles[panel].0, &tiles[next].0);
             [load(&first[row]), load(&first[row + 1]), load(&second[row]), load(&second[row + 1])]
@@ -174,6 +178,9 @@ fn descend<const LAST: u8, const ANCHORED: bool>(
                 variance: numbers(state.variance),
             }
         };
+        if LAST == last::RECALLED {
+            lanes.kept = roughly_recalled(wide, [lanes.first, lanes.second], lanes.variance);
+        }
         let steps = step::<LAST, ANCHORED>(wide, rows(by_mean), rows(by_variance), &mut lanes);
         // SAFETY: as above.
         unsafe {
@@ -247,6 +254,19 @@ fn fetch(x: &[f32], place: Place) {
         let ahead = x.as_ptr().wrapping_add(place.starts[q] + AHEAD);
         _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
     }
+}
+
+/// Asks for the pairs that follow those of a tile: they lie beside them, but the processor foresees no pairs of
+/// other inputs. Those after the last pairs are in the next block.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn fetch_row_after(tiles: &[Tile], panel: usize, pair: usize) {
+    let next = match pair + 1 {
+        SIDE => (panel + tiles.len()) * SIDE,
+        next => panel * SIDE + next,
+    };
+    let ahead = tiles.as_ptr().cast::<[u32; SIDE]>().wrapping_add(next);
+    _mm_prefetch::<_MM_HINT_T1>(ahead.cast());
 }
 
 /// How many numbers ahead memory is asked for: four kilobytes are beyond what the processor foresees.

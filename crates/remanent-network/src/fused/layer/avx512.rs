@@ -7,7 +7,9 @@ use std::ops::Range;
 use super::{Downstream, Layer};
 use crate::active::avx512::{Factors, add, fetch, is_available};
 use crate::active::{Pair, WORD};
-use crate::fused::avx512::{LANES, Lanes, Place, QUAD, Wide, divergences, put_quad, quad, step};
+use crate::fused::avx512::{
+    LANES, Lanes, Place, QUAD, Wide, divergences, put_quad, quad, recalled, step,
+};
 use crate::fused::{Constants, Learned, by_terms, last};
 use crate::kernels::moments_of;
 
@@ -135,6 +137,9 @@ impl Tiles<'_> {
             };
             let gradients =
                 (quad(&gradient.0[0], Place::WHOLE), quad(&gradient.0[1], Place::WHOLE));
+            if LAST == last::RECALLED {
+                lanes.kept = recalled(wide, [lanes.first, lanes.second], lanes.variance);
+            }
             let steps = step::<LAST, ANCHORED>(wide, gradients.0, gradients.1, &mut lanes);
             put_quad(theta, place, lanes.theta);
             put_quad(first, place, lanes.first);

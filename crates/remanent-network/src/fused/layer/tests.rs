@@ -109,8 +109,14 @@ fn moments_of_learned_fields_have_the_bits_of_the_kernel() {
     let [mut mean, mut variance] = [(); 2].map(|()| vec![0.5; theta.len()]);
     let adam =
         AdamStep { rate: 0.1, spread: 1.0, b1: 0.9, b2: 0.99, epsilon: 1e-8, negligible: 1e-18 };
-    let constants =
-        Constants { beta: BETA, gamma_step: 0.0, gamma_anchor: 0.0, adam, metaplastic: false, previous: None };
+    let constants = Constants {
+        beta: BETA,
+        gamma_step: 0.0,
+        gamma_anchor: 0.0,
+        adam,
+        metaplastic: false,
+        previous: None,
+    };
     let mut downstream = Downstream::default();
     downstream.set(batch, &normals(1, outputs * batch), &normals(2, outputs * batch));
     let upstream = normals(3, inputs * batch);
