@@ -229,10 +229,10 @@ mod tests {
     /// Several steps, with and without each term, against the separate kernels: the same bits.
     #[test]
     fn is_the_sequence_of_kernels() {
-        let adam = Constants::example().adam;
-        for (keeps, anchored) in [(false, false), (false, true), (true, false), (true, true)] {
-            let metaplastic = anchored;
-            let constants = Constants { metaplastic, ..Constants::example() };
+        let forms = [last::NONE, last::STORED, last::RECALLED];
+        for (form, anchored) in forms.into_iter().flat_map(|form| [(form, false), (form, true)]) {
+            // A metaplastic step cannot be recalled.
+            let metaplastic = anchored && form != last::RECALLED;
             for n in [1, 15, 64, 65, 129, 1000] {
                 let stream = Stream::new(1, 2, 3, n as u32);
                 let draw = |at: u32| {
@@ -244,16 +244,25 @@ mod tests {
                 let (mut mean, mut variance) = (vec![0.0; n], vec![0.0; n]);
                 kernels::moments(1.3, &theta, &mut mean, &mut variance);
                 let (mut first, mut second) = (vec![0.0; n], vec![0.0; n]);
-                let mut kept = if keeps { vec![0.0; n] } else { Vec::new() };
+                let zeros = |wanted: bool| vec![0.0; if wanted { n } else { 0 }];
+                let mut kept = zeros(form == last::STORED);
+                let mut previous = None;
                 let mut separate = (
                     theta.clone(),
                     mean.clone(),
                     variance.clone(),
                     first.clone(),
                     second.clone(),
-                    kept.clone(),
+                    zeros(form != last::NONE),
                 );
                 for step in 2..6 {
+                    let rate = 0.02 * step as f32;
+                    let adam = AdamStep { rate, spread: 1.9 - rate, ..Constants::example().adam };
+                    let constants =
+                        Constants { adam, metaplastic, previous, ..Constants::example() };
+                    if form == last::RECALLED {
+                        previous = Some(Previous::of(&adam, 1.3, false));
+                    }
                     let mut g = draw(step);
                     g[n / 2] = 0.0;
                     let piece = Piece {
@@ -279,6 +288,12 @@ mod tests {
                     kernels::subtract(&g, theta);
                     kernels::moments(1.3, theta, mean, variance);
                     kernels::keep(1.3, variance, &g, kept);
+                }
+                if form == last::RECALLED {
+                    // The array, from the last step.
+                    let adam = Constants::example().adam;
+                    let moments = [&first[..], &second];
+                    kept = previous.unwrap().divergence(&adam, &theta, moments);
                 }
                 assert_eq!((theta, mean, variance, first, second, kept), separate);
             }
