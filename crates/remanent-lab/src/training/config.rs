@@ -24,6 +24,9 @@ use crate::values::ValueError;
 const REVISION: u32 = 4;
 /// That of trainings with products in bfloat16, whose moments stay packed between steps.
 const PACKED_REVISION: u32 = 3;
+/// That of those among them whose divergence from the previous step is computed with packed variances. In single precision
+/// it has the bits of the stored array, and the revision stays.
+const RECALLED_REVISION: u32 = 4;
 
 /// Why a configuration is no training.
 #[derive(Debug, Error)]
@@ -150,6 +153,7 @@ impl Training {
     fn revision(&self) -> u32 {
         match self.parameters.precision {
             Precision::F32 => REVISION,
+            Precision::Bf16 if self.parameters.recalls_steps() => RECALLED_REVISION,
             Precision::Bf16 => PACKED_REVISION,
         }
     }
