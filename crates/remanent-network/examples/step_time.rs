@@ -88,8 +88,8 @@ fn train(
     seed: u64,
 ) -> (f64, u64, f64) {
     // The numbers of the other programs, though the time does not depend on them.
-    let parameters =
-        Parameters { adam: [0.9, 0.999, 1e-8], precision, ..Parameters::of(Learner::Vcl) };
+    let adam = [0.9, 0.999, 1e-8];
+    let parameters = Parameters { adam, precision, batch, ..Parameters::of(Learner::Vcl) };
     let architecture = Architecture {
         widths: widths.to_vec(),
         activation: Activation::Relu,
