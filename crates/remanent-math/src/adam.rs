@@ -37,6 +37,12 @@ impl AdamStep {
     pub fn divisor(&self, second: f32) -> f32 {
         second.sqrt() * self.spread + self.epsilon
     }
+
+    /// The step to subtract, from the moments after the gradient.
+    #[inline(always)]
+    pub fn step(&self, first: f32, second: f32) -> f32 {
+        self.rate * first / self.divisor(second)
+    }
 }
 
 multiversioned! {
@@ -45,7 +51,7 @@ multiversioned! {
         let step = *step;
         for ((g, m), v) in g.iter_mut().zip(first).zip(second) {
             (*m, *v) = step.moments(*g, *m, *v);
-            *g = step.rate * *m / step.divisor(*v);
+            *g = step.step(*m, *v);
         }
     }
 }

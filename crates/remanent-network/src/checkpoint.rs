@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::architecture::Normalisation;
 use crate::course::{Course, Position};
+use crate::fused::previous::Previous;
 use crate::model::{put_network, take_network};
 use crate::tensors::{Arrays, TensorError, Tensors};
 use crate::trainer::{Memory, Trainer};
@@ -13,10 +14,20 @@ use crate::trainer::{Memory, Trainer};
 #[derive(Serialize, Deserialize)]
 struct State {
     position: Position,
-    steps: u64,
     epoch_loss: (f64, u64),
+    #[serde(flatten)]
+    numbers: Numbers,
+}
+
+/// The state of a trainer besides arrays.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Numbers {
+    steps: u64,
     beta: f32,
     log_scale: f32,
+    /// Checkpoints of earlier programs do not have it, but the divergence from the previous step as an array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    previous: Option<Previous>,
 }
 
 impl Course<'_> {
@@ -25,10 +36,8 @@ impl Course<'_> {
         let trainer = &self.trainer;
         let state = json!(State {
             position: self.position,
-            steps: trainer.steps,
             epoch_loss: self.epoch_loss,
-            beta: trainer.network.beta,
-            log_scale: trainer.network.log_scale,
+            numbers: trainer.numbers(),
         });
         (state, trainer.arrays())
     }
@@ -37,7 +46,7 @@ impl Course<'_> {
     pub fn restore(&mut self, state: &Value, tensors: Tensors) -> Result<(), TensorError> {
         let state: State =
             State::deserialize(state).map_err(|e| TensorError::Content(e.to_string()))?;
-        self.trainer.restore(tensors, state.steps, state.beta, state.log_scale)?;
+        self.trainer.restore(tensors, state.numbers)?;
         self.position = state.position;
         self.epoch_loss = state.epoch_loss;
         // The order of another epoch can have the same length.
@@ -64,14 +73,20 @@ impl Trainer {
         arrays
     }
 
-    /// Restores what [`arrays`](Self::arrays) gave, and the numbers that are not among them.
+    /// The state that is not in arrays.
+    pub(crate) fn numbers(&self) -> Numbers {
+        let Self { steps, previous, .. } = *self;
+        Numbers { steps, beta: self.network.beta, log_scale: self.network.log_scale, previous }
+    }
+
+    /// Restores what [`arrays`](Self::arrays) and [`numbers`](Self::numbers) gave.
     pub(crate) fn restore(
         &mut self,
         mut tensors: Tensors,
-        steps: u64,
-        beta: f32,
-        log_scale: f32,
+        numbers: Numbers,
     ) -> Result<(), TensorError> {
+        let Numbers { steps, beta, log_scale, previous } = numbers;
+        let recalls = self.parameters.recalls_steps();
         let old = &self.network;
         let mut network = take_network(&old.architecture, old.weights, &mut tensors)?;
         network.log_scale = log_scale;
@@ -80,8 +95,14 @@ impl Trainer {
         for (l, memory) in self.memories.iter_mut().enumerate() {
             let count = network.layers[l].theta.len();
             let saved = Memory::take(&mut tensors, &l.to_string(), count)?;
-            let always = |m: &Memory| [m.first.len(), m.second.len(), m.kept.len()];
-            if always(&saved) != always(memory) {
+            let always = |m: &Memory| [m.first.len(), m.second.len()];
+            // If steps are recalled, an array can take the place of the previous step.
+            let stored = !saved.kept.is_empty();
+            let fits = match recalls {
+                true => stored || previous.is_some() || steps == 0,
+                false => stored != memory.kept.is_empty(),
+            };
+            if always(&saved) != always(memory) || !fits {
                 let text = "its arrays are not those of this learner";
                 return Err(TensorError::Content(text.into()));
             }
@@ -97,6 +118,7 @@ impl Trainer {
         self.pass.drop_moments();
         self.network = network;
         self.steps = steps;
+        self.previous = previous.filter(|_| recalls);
         Ok(())
     }
 }

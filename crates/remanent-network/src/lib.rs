@@ -72,6 +72,7 @@ mod kernels;
 mod normalisation;
 mod pages;
 mod purposes;
+mod recall;
 mod reduced;
 mod sampling;
 mod single;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use thiserror::Error;
 
+use crate::checkpoint::Numbers;
 use crate::course::{Before, Course, CourseSpec, Event};
 use crate::learner::{Learner, Parameters};
 use crate::network::Network;
@@ -63,9 +64,8 @@ struct State {
     classes: usize,
     seed: u64,
     before: Before,
-    steps: u64,
-    beta: f32,
-    log_scale: f32,
+    #[serde(flatten)]
+    numbers: Numbers,
 }
 
 impl Lifelong {
@@ -163,9 +163,7 @@ impl Lifelong {
             classes: self.classes,
             seed: self.seed,
             before: self.before,
-            steps: self.trainer.steps(),
-            beta: network.beta(),
-            log_scale: network.log_scale(),
+            numbers: self.trainer.numbers(),
         });
         self.trainer.arrays().encode(KIND, &state)
     }
@@ -177,7 +175,7 @@ impl Lifelong {
         let state: State = serde_json::from_value(state).map_err(|e| content(e.to_string()))?;
         let mut learner = Self::new(&state.parameters, state.inputs, state.classes, state.seed)
             .map_err(|error| content(error.to_string()))?;
-        learner.trainer.restore(tensors, state.steps, state.beta, state.log_scale)?;
+        learner.trainer.restore(tensors, state.numbers)?;
         learner.before = state.before;
         Ok(learner)
     }

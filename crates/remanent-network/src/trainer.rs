@@ -16,6 +16,7 @@ use thiserror::Error;
 
 use crate::architecture::Normalisation;
 use crate::fused::layer::Downstream;
+use crate::fused::previous::Previous;
 use crate::fused::{self, Learned};
 use crate::kernels;
 use crate::learner::{FirstPrior, Fisher, Form, GammaRule, Learner, Optimizer, Parameters};
@@ -52,7 +53,8 @@ pub struct Memory {
     pub first: Vec<f32>,
     /// Second moment of Adam.
     pub second: Vec<f32>,
-    /// Gradient of the divergence from the previous step; of `si`, −∫ (∂L/∂θ) dθ over the task.
+    /// Gradient of the divergence from the previous step, unless a step computes it again
+    /// ([`Parameters::recalls_steps`]); of `si`, −∫ (∂L/∂θ) dθ over the task.
     pub kept: Vec<f32>,
     /// θ at the end of the last task, or Σ F θ over the tasks learned.
     pub anchor: Vec<f32>,
@@ -83,6 +85,8 @@ pub struct Trainer {
     /// For output scale, gains and shifts.
     pub(crate) extras: Memory,
     pub(crate) steps: u64,
+    /// The last step, if the next one computes the divergence from it.
+    pub(crate) previous: Option<Previous>,
     pub(crate) pass: Pass,
     by_mean: Vec<f32>,
     by_variance: Vec<f32>,
@@ -114,6 +118,7 @@ impl Trainer {
             memories,
             extras: Memory::default(),
             steps: 0,
+            previous: None,
             pass: Pass::with_precision(parameters.precision),
             by_mean: Vec::new(),
             by_variance: Vec::new(),
@@ -155,6 +160,7 @@ impl Trainer {
 
     /// Changes θ of the network; see [`Network::update_theta`].
     pub fn update_theta(&mut self, change: impl FnMut(usize, &mut [f32])) {
+        self.recall();
         self.pass.drop_moments();
         self.network.update_theta(change);
     }
@@ -225,11 +231,14 @@ impl Trainer {
             return Err(self.diverged(loss));
         }
         let adam = self.adam_step(moment.rate);
+        let estimated = self.pass.holder_of_moments().is_some() || self.learns_tiles();
+        self.recall_where_needed(moment, estimated);
         for l in (0..self.network.layers.len()).rev() {
             self.pass.backward(&self.network, l);
             self.learn_layer(l, moment, &adam);
         }
         self.learn_extras(&adam);
+        self.remember(&adam, moment, estimated);
         Ok(loss)
     }
 
@@ -275,6 +284,7 @@ impl Trainer {
             parameters: &self.parameters,
             moment,
             adam,
+            previous: self.previous,
             batch: self.pass.batch() as f32,
             weights: self.network.architecture.weights() as f32,
             share: self.pass.batch() as f32
@@ -416,6 +426,7 @@ impl Trainer {
         }
         fading.apply(self.memories.iter_mut().map(|memory| memory.anchor.as_mut_slice()));
         if reset_fields {
+            self.recall();
             self.pass.drop_moments();
             let memories = &self.memories;
             self.network.update_theta(|l, theta| {
@@ -472,7 +483,7 @@ impl Memory {
         Self {
             first: zeros(adam),
             second: zeros(adam),
-            kept: zeros(keeps && parameters.anchor.steps()),
+            kept: zeros(keeps && parameters.anchor.steps() && !parameters.recalls_steps()),
             anchor: zeros(anchored),
             ..Self::default()
         }
@@ -511,6 +522,7 @@ struct Rule<'a> {
     parameters: &'a Parameters,
     moment: &'a Moment,
     adam: &'a AdamStep,
+    previous: Option<Previous>,
     /// B/M: the batch's share of an epoch. The anchor of the task counts once in an epoch. With a
     /// window of N examples, B/N.
     share: f32,
@@ -555,6 +567,7 @@ impl Rule<'_> {
             gamma_anchor: self.anchor_factor(),
             adam: *self.adam,
             metaplastic: self.parameters.metaplastic,
+            previous: self.previous,
         }
     }
 

@@ -105,6 +105,22 @@ fn learners() -> Vec<(&'static str, Parameters)> {
         ("mesu", of(Learner::Mesu)),
         ("sgd", of(Learner::Sgd)),
         ("vcl, bf16", Parameters { precision: Precision::Bf16, ..of(Learner::Vcl) }),
+        ("vcl, a last batch of one image", Parameters { batch: 33, ..of(Learner::Vcl) }),
+        (
+            "vcl both, bf16, a last batch of one image, cosine, moved fields",
+            Parameters {
+                batch: 33,
+                anchor: Anchor::Both,
+                precision: Precision::Bf16,
+                reset_fields: true,
+                lr_schedule: RateSchedule::Cosine,
+                ..of(Learner::Vcl)
+            },
+        ),
+        (
+            "vcl both, metaplastic",
+            Parameters { metaplastic: true, anchor: Anchor::Both, ..of(Learner::Vcl) },
+        ),
         ("bimu, bf16", Parameters { precision: Precision::Bf16, batch: 7, ..of(Learner::Bimu) }),
         ("vcl, one image", Parameters { batch: 1, anchor: Anchor::Both, ..of(Learner::Vcl) }),
         ("sgd, one image", Parameters { batch: 1, ..of(Learner::Sgd) }),

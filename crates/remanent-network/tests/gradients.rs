@@ -22,6 +22,7 @@ use remanent_network::learner::{
 };
 use remanent_network::network::{Network, Weights};
 use remanent_network::pass::Pass;
+use remanent_network::product::Precision;
 use remanent_network::trainer::{Moment, Trainer};
 
 const WIDTHS: [usize; 4] = [6, 5, 4, 3];
@@ -527,6 +528,48 @@ fn the_anchor_of_the_step_pulls_by_the_gradient_of_the_divergence_from_the_step_
             // θ itself is rounded to 6e-8, and both steps are differences of it.
             let worst = assert_same(&found, &exact, 2e-5, &format!("{learner:?}, layer {l}"));
             println!("{learner:?}, layer {l}: {worst:.1e}");
+        }
+    }
+}
+
+/// With Adam the pull is computed from its moments. A black batch adds it, and nothing else, to the first moment.
+#[test]
+fn a_recalled_step_pulls_by_the_gradient_of_the_divergence_from_the_step_before() {
+    // The divergence is that of the last step, also if β is another one now.
+    for (next, precision) in
+        [(BETA, Precision::F32), (1.75, Precision::F32), (BETA, Precision::Bf16)]
+    {
+        let beta = f64::from(BETA);
+        let parameters = Parameters {
+            optimizer: Optimizer::Adam,
+            lr: 0.2,
+            precision,
+            ..anchored(Learner::Vcl, Anchor::Step)
+        };
+        assert!(parameters.recalls_steps());
+        let mut trainer = trainer(&parameters);
+        let first = trainer.network().clone();
+        Batch::new(BATCH, 1.0).step(&mut trainer, BETA);
+        let second = trainer.network().clone();
+        let moments: Vec<Vec<f64>> = trainer.memories().iter().map(|m| wide(&m.first)).collect();
+        assert!(trainer.memories().iter().all(|memory| memory.kept.is_empty()));
+        black().step(&mut trainer, next);
+        for (l, moments) in moments.iter().enumerate() {
+            // b_1 is ½.
+            let now = wide(&trainer.memories()[l].first);
+            let found: Vec<f64> = now.iter().zip(moments).map(|(m, old)| 2.0 * m - old).collect();
+            let weights = first.layers()[l].theta().iter().zip(second.layers()[l].theta());
+            let exact: Vec<f64> = weights
+                .map(|(&old, &new)| {
+                    let (old, new) = (f64::from(old), f64::from(new));
+                    1.5 * difference(new, |t| divergence(beta * t, beta * old))
+                })
+                .collect();
+            // Moments are rounded to 6e-8 of their size, about that of the gradient; with bf16 σ² is rounded to 2^-9.
+            let bound = if precision.is_single() { 2e-5 } else { 3e-3 };
+            let what = format!("{precision:?}, β = {next}, layer {l}");
+            let worst = assert_same(&found, &exact, bound, &what);
+            println!("{what}: {worst:.1e}");
         }
     }
 }

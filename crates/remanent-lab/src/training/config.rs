@@ -27,6 +27,9 @@ const REVISION: u32 = 4;
 const PACKED_REVISION: u32 = 3;
 /// That of trainings whose weights have no variance: they leave out inputs that are zero.
 const FIXED_REVISION: u32 = 5;
+/// That of those among them whose divergence from the previous step is computed with packed variances. In single precision
+/// it has the bits of the stored array, and the revision stays.
+const RECALLED_REVISION: u32 = 4;
 
 /// Why a configuration is no training.
 #[derive(Debug, Error)]
@@ -156,6 +159,7 @@ impl Training {
         match self.parameters.precision {
             Precision::F32 if spread => REVISION,
             Precision::F32 => FIXED_REVISION,
+            Precision::Bf16 if self.parameters.recalls_steps() => RECALLED_REVISION,
             Precision::Bf16 => PACKED_REVISION,
         }
     }

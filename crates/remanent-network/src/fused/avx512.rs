@@ -6,8 +6,12 @@
 //! [`learn`](super::learn) bit by bit.
 
 use std::arch::x86_64::*;
+use std::array::from_fn;
 
-use super::Constants;
+use remanent_math::adam::AdamStep;
+
+use super::{Constants, last};
+use crate::active;
 use crate::kernels::NEGLIGIBLE;
 
 /// Numbers of a register.
@@ -23,16 +27,26 @@ pub struct Wide {
     ratio: __m512,
     gamma_step: __m512,
     gamma_anchor: __m512,
-    rate: __m512,
-    spread: __m512,
-    epsilon: __m512,
+    pace: Pace,
+    /// Of the step before.
+    last_pace: Pace,
+    /// −β².
+    pub minus_square: __m512,
     b1: __m512,
     b2: __m512,
     rest1: __m512,
     rest2: __m512,
+    metaplastic: bool,
+}
+
+/// What makes a step of the moments of Adam.
+#[derive(Clone, Copy)]
+struct Pace {
+    rate: __m512,
+    spread: __m512,
+    epsilon: __m512,
     /// Second moments are at least this, so that roots have an inverse.
     smallest: __m512,
-    metaplastic: bool,
 }
 
 /// Registers that are computed together.
@@ -48,7 +62,7 @@ pub struct Lanes {
     pub first: Quad,
     /// Second moment of Adam.
     pub second: Quad,
-    /// Gradient of the divergence from the previous step.
+    /// Gradient of the divergence from the previous step, stored or recalled.
     pub kept: Quad,
     /// Field of the anchor.
     pub anchor: Quad,
@@ -64,22 +78,59 @@ impl Wide {
     #[target_feature(enable = "avx512f")]
     pub fn of(constants: &Constants, (root, share): (f32, f32)) -> Self {
         let adam = &constants.adam;
+        let pace = Pace::of(adam);
         Self {
             beta: _mm512_set1_ps(constants.beta),
             slope: _mm512_set1_ps(constants.beta * root),
             ratio: _mm512_set1_ps(share / root),
             gamma_step: _mm512_set1_ps(constants.gamma_step),
             gamma_anchor: _mm512_set1_ps(constants.gamma_anchor * constants.beta),
-            rate: _mm512_set1_ps(adam.rate),
-            spread: _mm512_set1_ps(adam.spread),
-            epsilon: _mm512_set1_ps(adam.epsilon),
+            pace,
+            last_pace: constants.previous.map_or(pace, |last| Pace::of(&last.adam(adam))),
+            minus_square: _mm512_set1_ps(-(constants.beta * constants.beta)),
             b1: _mm512_set1_ps(adam.b1),
             b2: _mm512_set1_ps(adam.b2),
             rest1: _mm512_set1_ps(1.0 - adam.b1),
             rest2: _mm512_set1_ps(1.0 - adam.b2),
-            smallest: _mm512_set1_ps(NEGLIGIBLE * NEGLIGIBLE),
             metaplastic: constants.metaplastic,
         }
+    }
+}
+
+impl Pace {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn of(adam: &AdamStep) -> Self {
+        Self {
+            rate: _mm512_set1_ps(adam.rate),
+            spread: _mm512_set1_ps(adam.spread),
+            epsilon: _mm512_set1_ps(adam.epsilon),
+            smallest: _mm512_set1_ps(NEGLIGIBLE * NEGLIGIBLE),
+        }
+    }
+
+    /// Second moments whose roots have an inverse.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn bounded(&self, second: __m512) -> __m512 {
+        // The second operand is taken if one is not a number: NaN propagates.
+        _mm512_max_ps(self.smallest, second)
+    }
+
+    /// The steps that belong to these moments.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn steps(&self, first: Quad, second: Quad) -> Quad {
+        let roots = roots(second);
+        let mut divisors = roots;
+        for q in 0..QUAD {
+            divisors[q] = _mm512_fmadd_ps(roots[q], self.spread, self.epsilon);
+        }
+        let mut steps = inverses(divisors);
+        for q in 0..QUAD {
+            steps[q] = _mm512_mul_ps(_mm512_mul_ps(self.rate, first[q]), steps[q]);
+        }
+        steps
     }
 }
 
@@ -87,7 +138,7 @@ impl Wide {
 #[allow(clippy::needless_range_loop, reason = "several arrays are indexed")]
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
-pub fn step<const KEPT: bool, const ANCHORED: bool>(
+pub fn step<const LAST: u8, const ANCHORED: bool>(
     wide: &Wide,
     by_mean: Quad,
     by_variance: Quad,
@@ -97,7 +148,7 @@ pub fn step<const KEPT: bool, const ANCHORED: bool>(
         let by_variance = _mm512_mul_ps(by_variance[q], lanes.mean[q]);
         let by_mean = _mm512_fnmadd_ps(wide.ratio, by_variance, by_mean[q]);
         let mut g = _mm512_mul_ps(_mm512_mul_ps(wide.slope, lanes.variance[q]), by_mean);
-        if KEPT {
+        if LAST != last::NONE {
             g = _mm512_fmadd_ps(wide.gamma_step, lanes.kept[q], g);
         }
         if ANCHORED {
@@ -111,23 +162,84 @@ pub fn step<const KEPT: bool, const ANCHORED: bool>(
         lanes.first[q] = _mm512_maskz_mov_ps(is_large(first), first);
         let square = _mm512_mul_ps(wide.rest2, _mm512_maskz_mul_ps(keep, g, g));
         let second = _mm512_fmadd_ps(wide.b2, lanes.second[q], square);
-        // The second operand is taken if one is not a number: NaN propagates.
-        lanes.second[q] = _mm512_max_ps(wide.smallest, second);
+        lanes.second[q] = wide.pace.bounded(second);
     }
-    let roots = roots(lanes.second);
-    let mut divisors = roots;
+    let mut steps = wide.pace.steps(lanes.first, lanes.second);
     for q in 0..QUAD {
-        divisors[q] = _mm512_fmadd_ps(roots[q], wide.spread, wide.epsilon);
-    }
-    let mut steps = inverses(divisors);
-    for q in 0..QUAD {
-        steps[q] = _mm512_mul_ps(_mm512_mul_ps(wide.rate, lanes.first[q]), steps[q]);
         if wide.metaplastic {
             steps[q] = _mm512_mul_ps(steps[q], lanes.variance[q]);
         }
         lanes.theta[q] = _mm512_sub_ps(lanes.theta[q], steps[q]);
     }
     steps
+}
+
+/// The gradients of the divergence from θ before these steps: −β²σ² s.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn divergences(wide: &Wide, variance: Quad, mut steps: Quad) -> Quad {
+    for (step, variance) in steps.iter_mut().zip(variance) {
+        *step = _mm512_mul_ps(_mm512_mul_ps(wide.minus_square, variance), *step);
+    }
+    steps
+}
+
+/// The gradients of the divergence from θ before the last step, which left these moments of Adam: with the bits that they
+/// had if they were stored.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn recalled(wide: &Wide, [first, mut second]: [Quad; 2], variance: Quad) -> Quad {
+    second.iter_mut().for_each(|second| *second = wide.last_pace.bounded(*second));
+    divergences(wide, variance, wide.last_pace.steps(first, second))
+}
+
+/// The same from the processor's estimates alone: to 2^-13, enough beside a variance that is rounded to bfloat16.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn roughly_recalled(wide: &Wide, [first, second]: [Quad; 2], variance: Quad) -> Quad {
+    let Pace { rate, spread, epsilon, .. } = wide.last_pace;
+    let factor = _mm512_mul_ps(wide.minus_square, rate);
+    let mut out = variance;
+    for q in 0..QUAD {
+        let second = wide.last_pace.bounded(second[q]);
+        let root = _mm512_mul_ps(second, _mm512_rsqrt14_ps(second));
+        let inverse = _mm512_rcp14_ps(_mm512_fmadd_ps(root, spread, epsilon));
+        let step = _mm512_mul_ps(first[q], inverse);
+        out[q] = _mm512_mul_ps(_mm512_mul_ps(factor, variance[q]), step);
+    }
+    out
+}
+
+/// The steps that left these moments of Adam, with the bits of [`step`].
+///
+/// # Panics
+///
+/// If the processor does not have the instructions, or the slices have different lengths.
+#[expect(unsafe_code, reason = "a call that needs the instructions, after they were detected")]
+pub fn steps(adam: &AdamStep, moments: [&[f32]; 2], step: &mut [f32]) {
+    assert!(active::is_available(), "a processor with AVX-512");
+    assert!(moments.iter().all(|x| x.len() == step.len()), "moments of each weight");
+    // SAFETY: the processor has the instructions.
+    unsafe { steps_of(adam, moments, step) }
+}
+
+#[expect(unsafe_code, reason = "loads and stores without a check of the length for each")]
+#[target_feature(enable = "avx512f")]
+fn steps_of(adam: &AdamStep, [first, second]: [&[f32]; 2], step: &mut [f32]) {
+    let pace = Pace::of(adam);
+    for at in (0..step.len()).step_by(QUAD * LANES) {
+        let left = step.len() - at;
+        let place = Place {
+            starts: from_fn(|q| at + q * LANES),
+            masks: from_fn(|q| Place::mask(left.saturating_sub(q * LANES))),
+        };
+        // SAFETY: the numbers of the masks are within all slices, which have the same length.
+        unsafe {
+            let mut seconds = quad(second, place);
+            seconds.iter_mut().for_each(|second| *second = pace.bounded(*second));
+            put_quad(step, place, pace.steps(quad(first, place), seconds));
+        }
+    }
 }
 
 /// Where |x| is at least 2^-63 or x is not a number. Smaller gradients, first moments and variances are set to

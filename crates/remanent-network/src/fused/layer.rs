@@ -1,9 +1,9 @@
 //! Gradient and step of a layer of binary weights in single precision, tile by tile, with AVX-512.
 //!
-//! The gradients by mean and variance of a tile of 16 upstream and 64 downstream neurons are sums over the batch.
-//! Samples in which the upstream neuron is zero (the background of an image, half of the rectified neurons) are left
-//! out. The step of the tile follows while its gradient is in the nearest cache. Memory is asked for the next tile
-//! during the sums of this one.
+//! The gradients by mean and variance of a tile of 16 upstream neurons and up to 2048 downstream ones are sums over the
+//! batch, computed for 64 downstream neurons at a time. Samples in which the upstream neuron is zero (the background of an
+//! image, half of the rectified neurons) are left out. The step of the tile follows, one upstream neuron after another,
+//! while its gradient is in the second cache. Memory is asked for the weights of the tile during its sums.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;

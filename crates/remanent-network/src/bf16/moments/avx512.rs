@@ -9,8 +9,10 @@ use remanent_math::avx512::{load, load_words, words};
 use super::super::DEPTH;
 use super::super::avx512::{is_available, round};
 use super::{Gradients, State};
-use crate::fused::Constants;
-use crate::fused::avx512::{Lanes, Place, QUAD, Quad, Wide, moments, put_quad, quad, step};
+use crate::fused::avx512::{
+    Lanes, Place, QUAD, Quad, Wide, divergences, moments, put_quad, quad, roughly_recalled, step,
+};
+use crate::fused::{Constants, by_terms, last};
 use crate::tiles::{SIDE, Sums, Tile};
 
 /// Makes left tiles, with pairs of outputs, of the right tiles of 32 inputs, with pairs of inputs: first those of
@@ -27,14 +29,7 @@ pub fn exchange(right: &[Tile], left: &mut [Tile]) {
 pub fn learn(constants: &Constants, gradients: Gradients<'_>, state: State<'_>) {
     assert!(is_available(), "a processor with AVX-512-BF16");
     // SAFETY: the processor has the instructions.
-    unsafe {
-        match (state.learned.kept.is_empty(), state.learned.anchor.is_empty()) {
-            (true, true) => learn_block::<false, false>(constants, gradients, state),
-            (true, false) => learn_block::<false, true>(constants, gradients, state),
-            (false, true) => learn_block::<true, false>(constants, gradients, state),
-            (false, false) => learn_block::<true, true>(constants, gradients, state),
-        }
-    }
+    unsafe { by_terms!(constants, state.learned, learn_block, constants, gradients, state) }
 }
 
 /// The tiles of the moments of a block of inputs, from its θ.
@@ -112,7 +107,7 @@ fn exchange_pairs(right: &[Tile], left: &mut [Tile]) {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
-fn learn_block<const KEPT: bool, const ANCHORED: bool>(
+fn learn_block<const LAST: u8, const ANCHORED: bool>(
     constants: &Constants,
     gradients: Gradients<'_>,
     mut state: State<'_>,
@@ -126,22 +121,22 @@ fn learn_block<const KEPT: bool, const ANCHORED: bool>(
         state.learned.first.len() == length && state.learned.second.len() == length,
         "one for each weight"
     );
-    assert!(!KEPT || state.learned.kept.len() == length, "one for each weight");
+    assert!(LAST != last::STORED || state.learned.kept.len() == length, "one for each weight");
     assert!(!ANCHORED || state.learned.anchor.len() == length, "one for each weight");
     // Two loops: the operations of one would be too many for the processor to begin a quad before the last
     // has ended.
     for pair in 0..count.div_ceil(2) {
         let both = 2 * pair + 1 < count;
-        descend::<KEPT, ANCHORED>(&wide, &gradients, &mut state, pair, both);
-        renew::<KEPT>(&wide, &mut state, pair, both);
+        descend::<LAST, ANCHORED>(&wide, &gradients, &mut state, pair, both);
+        renew::<LAST>(&wide, &mut state, pair, both);
     }
 }
 
-/// Gradient and step of two inputs. Where a divergence from the last step is kept, the step is left there.
+/// Gradient and step of two inputs. Where the divergence from the last step is stored, the step is left there.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
 #[expect(unsafe_code, reason = "loads and stores without a check of the length for each")]
-fn descend<const KEPT: bool, const ANCHORED: bool>(
+fn descend<const LAST: u8, const ANCHORED: bool>(
     wide: &Wide,
     gradients: &Gradients<'_>,
     state: &mut State<'_>,
@@ -155,13 +150,15 @@ fn descend<const KEPT: bool, const ANCHORED: bool>(
     for panel in (0..panels).step_by(2) {
         let next = (panel + 1).min(panels - 1);
         let place = place_of(outputs, pair, panel, both);
-        for array in [
-            &*state.learned.theta,
-            &*state.learned.first,
-            &*state.learned.second,
-            &*state.learned.kept,
-        ] {
+        for array in [&*state.learned.theta, &*state.learned.first, &*state.learned.second] {
             fetch(array, place);
+        }
+        if LAST == last::STORED {
+            fetch(state.learned.kept, place);
+        }
+        for tiles in [&*state.mean, &*state.variance] {
+            fetch_row_after(tiles, panel, pair);
+            fetch_row_after(tiles, next, pair);
         }
         let rows = |tiles: &[Sums]| {
             let (first, second) = (&tiles[panel].0, &tiles[next].0);
@@ -175,19 +172,22 @@ fn descend<const KEPT: bool, const ANCHORED: bool>(
                 theta: quad(state.learned.theta, place),
                 first: quad(state.learned.first, place),
                 second: quad(state.learned.second, place),
-                kept: if KEPT { quad(state.learned.kept, place) } else { zero },
+                kept: if LAST == last::STORED { quad(state.learned.kept, place) } else { zero },
                 anchor: if ANCHORED { quad(state.learned.anchor, place) } else { zero },
                 mean: numbers(state.mean),
                 variance: numbers(state.variance),
             }
         };
-        let steps = step::<KEPT, ANCHORED>(wide, rows(by_mean), rows(by_variance), &mut lanes);
+        if LAST == last::RECALLED {
+            lanes.kept = roughly_recalled(wide, [lanes.first, lanes.second], lanes.variance);
+        }
+        let steps = step::<LAST, ANCHORED>(wide, rows(by_mean), rows(by_variance), &mut lanes);
         // SAFETY: as above.
         unsafe {
             put_quad(state.learned.theta, place, lanes.theta);
             put_quad(state.learned.first, place, lanes.first);
             put_quad(state.learned.second, place, lanes.second);
-            if KEPT {
+            if LAST == last::STORED {
                 put_quad(state.learned.kept, place, steps);
             }
         }
@@ -198,21 +198,18 @@ fn descend<const KEPT: bool, const ANCHORED: bool>(
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512bf16")]
 #[expect(unsafe_code, reason = "loads and stores without a check of the length for each")]
-fn renew<const KEPT: bool>(wide: &Wide, state: &mut State<'_>, pair: usize, both: bool) {
+fn renew<const LAST: u8>(wide: &Wide, state: &mut State<'_>, pair: usize, both: bool) {
     let order = order_of_pairs();
     let (outputs, panels) = (state.outputs, state.mean.len());
-    let minus_square = _mm512_sub_ps(_mm512_setzero_ps(), _mm512_mul_ps(wide.beta, wide.beta));
     for panel in (0..panels).step_by(2) {
         let place = place_of(outputs, pair, panel, both);
         // SAFETY: the weights of the masks exist, and all arrays have one number for each.
         let theta = unsafe { quad(state.learned.theta, place) };
         let (means, variances) = moments(wide.beta, theta);
-        if KEPT {
+        if LAST == last::STORED {
             // SAFETY: as above.
-            let mut kept = unsafe { quad(state.learned.kept, place) };
-            for (kept, variance) in kept.iter_mut().zip(variances) {
-                *kept = _mm512_mul_ps(_mm512_mul_ps(minus_square, variance), *kept);
-            }
+            let steps = unsafe { quad(state.learned.kept, place) };
+            let kept = divergences(wide, variances, steps);
             // SAFETY: as above.
             unsafe { put_quad(state.learned.kept, place, kept) }
         }
@@ -257,6 +254,19 @@ fn fetch(x: &[f32], place: Place) {
         let ahead = x.as_ptr().wrapping_add(place.starts[q] + AHEAD);
         _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
     }
+}
+
+/// Asks for the pairs that follow those of a tile: they lie beside them, but the processor foresees no pairs of
+/// other inputs. Those after the last pairs are in the next block.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn fetch_row_after(tiles: &[Tile], panel: usize, pair: usize) {
+    let next = match pair + 1 {
+        SIDE => (panel + tiles.len()) * SIDE,
+        next => panel * SIDE + next,
+    };
+    let ahead = tiles.as_ptr().cast::<[u32; SIDE]>().wrapping_add(next);
+    _mm_prefetch::<_MM_HINT_T1>(ahead.cast());
 }
 
 /// How many numbers ahead memory is asked for: four kilobytes are beyond what the processor foresees.

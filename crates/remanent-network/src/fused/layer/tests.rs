@@ -4,6 +4,7 @@ use remanent_math::adam::AdamStep;
 use remanent_math::philox::Stream;
 
 use super::*;
+use crate::fused::previous::Previous;
 use crate::fused::{self, Piece};
 use crate::kernels;
 use crate::trainer::Memory;
@@ -95,6 +96,59 @@ fn a_step_of_a_layer_is_that_of_the_gradient() {
     }
 }
 
+/// The previous step is computed again, by the same operations.
+#[test]
+fn a_recalled_step_has_the_bits_of_a_stored_one() {
+    if !Downstream::is_available() {
+        return;
+    }
+    let mut downstream = Downstream::default();
+    for (inputs, outputs, batch) in [(15, 10, 64), (17, 65, 33), (20, 2200, 2)] {
+        for anchored in [false, true] {
+            let count = inputs * outputs;
+            let zeros = vec![0.0; count];
+            let memory = Memory {
+                first: zeros.clone(),
+                second: zeros.clone(),
+                kept: zeros.clone(),
+                anchor: if anchored { normals(5, count) } else { Vec::new() },
+                fisher: Vec::new(),
+            };
+            let theta = normals(1, count);
+            let (mut mean, mut variance) = (zeros.clone(), zeros);
+            kernels::moments(BETA, &theta, &mut mean, &mut variance);
+            let mut recalled =
+                (theta, mean, variance, Memory { kept: Vec::new(), ..memory.clone() });
+            let mut stored = recalled.clone();
+            stored.3 = memory;
+            let mut previous = None;
+            for step in 0..4 {
+                let rate = 0.02 + 0.01 * step as f32;
+                let adam = AdamStep { rate, spread: 1.9 - rate, ..Constants::example().adam };
+                let upstream = normals(10 + step, inputs * batch);
+                downstream.set(
+                    batch,
+                    &normals(20 + step, outputs * batch),
+                    &normals(30 + step, outputs * batch),
+                );
+                for (previous, state) in [(previous, &mut recalled), (None, &mut stored)] {
+                    let constants = Constants { adam, previous, ..Constants::example() };
+                    let (theta, mean, variance, memory) = state;
+                    let layer = Layer { upstream: &upstream, factors: FACTORS, mean, variance };
+                    downstream.learn(&constants, layer, memory.learned(theta));
+                }
+                let last = Previous::of(&adam, BETA, true);
+                previous = Some(last);
+                let (theta, _, _, memory) = &recalled;
+                let kept = last.divergence(&adam, theta, [&memory.first, &memory.second]);
+                assert_eq!(kept, stored.3.kept);
+                assert_eq!((theta, &recalled.1, &recalled.2), (&stored.0, &stored.1, &stored.2));
+                assert_eq!(memory.second, stored.3.second);
+            }
+        }
+    }
+}
+
 /// A run that continues computes the moments again, from the fields.
 #[test]
 fn moments_of_learned_fields_have_the_bits_of_the_kernel() {
@@ -109,8 +163,14 @@ fn moments_of_learned_fields_have_the_bits_of_the_kernel() {
     let [mut mean, mut variance] = [(); 2].map(|()| vec![0.5; theta.len()]);
     let adam =
         AdamStep { rate: 0.1, spread: 1.0, b1: 0.9, b2: 0.99, epsilon: 1e-8, negligible: 1e-18 };
-    let constants =
-        Constants { beta: BETA, gamma_step: 0.0, gamma_anchor: 0.0, adam, metaplastic: false };
+    let constants = Constants {
+        beta: BETA,
+        gamma_step: 0.0,
+        gamma_anchor: 0.0,
+        adam,
+        metaplastic: false,
+        previous: None,
+    };
     let mut downstream = Downstream::default();
     downstream.set(batch, &normals(1, outputs * batch), &normals(2, outputs * batch));
     let upstream = normals(3, inputs * batch);
