@@ -66,7 +66,7 @@ mod tests {
         let both = Parameters {
             anchor: Anchor::Both,
             lr_schedule: RateSchedule::Cosine,
-            fading: Fading { lambda: 0.9, rho: 0.8 },
+            fading: Fading { lambda: 0.9, rho: 0.8, ..Fading::default() },
             reset_fields: true,
             ..vcl.clone()
         };

@@ -67,7 +67,7 @@ fn learners() -> Vec<(&'static str, Parameters)> {
             Parameters {
                 anchor: Anchor::Task,
                 first_prior: FirstPrior::Uniform,
-                fading: Fading { lambda: 0.9, rho: 0.8 },
+                fading: Fading { lambda: 0.9, rho: 0.8, ..Fading::default() },
                 reset_fields: true,
                 lr_schedule: RateSchedule::Cosine,
                 ..of(Learner::Vcl)

@@ -661,7 +661,7 @@ fn pull(theta: &[f32], share: f64, anchor: impl Fn(f64) -> f64) -> Vec<f64> {
 
 #[test]
 fn a_faded_anchor_pulls_by_the_divergence_from_the_faded_posterior() {
-    let fading = Fading { lambda: 0.9, rho: 0.7 };
+    let fading = Fading { lambda: 0.9, rho: 0.7, ..Fading::default() };
     let parameters = Parameters { fading, ..anchored(Learner::Vcl, Anchor::Task) };
     let mut trainer = trainer(&parameters);
     trainer.set_anchor();
@@ -676,7 +676,7 @@ fn a_faded_anchor_pulls_by_the_divergence_from_the_faded_posterior() {
 
 #[test]
 fn fields_that_move_to_the_anchor_are_not_pulled() {
-    let fading = Fading { lambda: 0.9, rho: 0.7 };
+    let fading = Fading { lambda: 0.9, rho: 0.7, ..Fading::default() };
     let reset = Parameters { fading, reset_fields: true, ..anchored(Learner::Vcl, Anchor::Task) };
     let mut trainer = trainer(&reset);
     let before = trainer.network().clone();
@@ -766,7 +766,7 @@ fn gamma_may_count_weights() {
 fn an_anchor_with_a_window_follows_the_posterior() {
     let window = 16;
     let share = BATCH as f64 / window as f64;
-    for fading in [Fading::default(), Fading { lambda: 0.8, rho: 0.9 }] {
+    for fading in [Fading::default(), Fading { lambda: 0.8, rho: 0.9, ..Fading::default() }] {
         let plain = anchored(Learner::Vcl, Anchor::Task);
         let parameters = Parameters { fading, window: Some(window), lr: 0.125, ..plain };
         let mut trainer = trainer(&parameters);
