@@ -10,16 +10,19 @@
 //! them: gradient descent (`--optimizer sgd`) without an anchor, of every learner but `si`. Adam moves
 //! them by its moments, and anchors pull them, so their step is made.
 
+mod memory;
+mod rule;
+
 use remanent_data::dataset::View;
 use remanent_math::adam::{self, AdamStep};
 use thiserror::Error;
 
 use crate::architecture::Normalisation;
+use crate::fused;
 use crate::fused::layer::Downstream;
 use crate::fused::previous::Previous;
-use crate::fused::{self, Learned};
 use crate::kernels;
-use crate::learner::{FirstPrior, Fisher, Form, GammaRule, Learner, Optimizer, Parameters};
+use crate::learner::{Fisher, Learner, Parameters};
 use crate::network::{Layer, Network, Weights};
 use crate::pages::filled;
 use crate::parameters::ParameterError;
@@ -27,6 +30,9 @@ use crate::pass::{GradientTile, Noise, Pass};
 use crate::product::Precision;
 use crate::rivals::si;
 use crate::sampling::Sampling;
+
+pub use memory::Memory;
+use rule::{Rule, is_fused};
 
 /// Part of a gradient held at a time, if this is not a few rows only.
 const TILE: usize = 1 << 16;
@@ -44,22 +50,6 @@ pub struct Diverged {
     pub step: u64,
     /// What is not finite.
     pub what: String,
-}
-
-/// State of a learner for one layer besides θ. Unused parts are empty.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Memory {
-    /// First moment of Adam.
-    pub first: Vec<f32>,
-    /// Second moment of Adam.
-    pub second: Vec<f32>,
-    /// Gradient of the divergence from the previous step, unless a step computes it again
-    /// ([`Parameters::recalls_steps`]); of `si`, −∫ (∂L/∂θ) dθ over the task.
-    pub kept: Vec<f32>,
-    /// θ at the end of the last task, or Σ F θ over the tasks learned.
-    pub anchor: Vec<f32>,
-    /// Σ F over the tasks learned; of `si`, the importance Ω.
-    pub fisher: Vec<f32>,
 }
 
 /// The scheduled quantities of a step.
@@ -464,236 +454,5 @@ impl Trainer {
             None => format!("the loss is {loss}, from the last layer"),
         };
         Diverged { step: self.steps, what }
-    }
-}
-
-impl Memory {
-    fn new(parameters: &Parameters, layer: &Layer) -> Self {
-        let zeros = |wanted: bool| if wanted { filled(layer.theta.len(), 0.0) } else { Vec::new() };
-        let adam = parameters.optimizer == Optimizer::Adam;
-        let keeps = matches!(parameters.learner, Learner::Vcl | Learner::Ewc);
-        let begins = parameters.first_prior == FirstPrior::Uniform || parameters.window.is_some();
-        let anchored = parameters.learner == Learner::Vcl && parameters.anchor.tasks() && begins;
-        if parameters.learner == Learner::Si {
-            let anchor = layer.theta.clone();
-            let (first, second) = (zeros(adam), zeros(adam));
-            return Self { first, second, kept: zeros(true), anchor, fisher: zeros(true) };
-        }
-        let anchored = anchored || parameters.learner == Learner::BayesBinn;
-        Self {
-            first: zeros(adam),
-            second: zeros(adam),
-            kept: zeros(keeps && parameters.anchor.steps() && !parameters.recalls_steps()),
-            anchor: zeros(anchored),
-            ..Self::default()
-        }
-    }
-
-    /// What a step of Adam changes, with these θ.
-    pub(crate) fn learned<'a>(&'a mut self, theta: &'a mut [f32]) -> Learned<'a> {
-        let Self { first, second, kept, anchor, .. } = self;
-        Learned { theta, first, second, kept, anchor }
-    }
-
-    /// Number of floats held.
-    pub fn len(&self) -> usize {
-        self.first.len()
-            + self.second.len()
-            + self.kept.len()
-            + self.anchor.len()
-            + self.fisher.len()
-    }
-
-    /// Whether all parts are empty.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-/// Whether [`fused::learn`] makes the step of a field network.
-fn is_fused(parameters: &Parameters, memory: &Memory) -> bool {
-    parameters.optimizer == Optimizer::Adam
-        && parameters.learner != Learner::Ewc
-        && memory.fisher.is_empty()
-}
-
-/// The update of a piece of a layer.
-struct Rule<'a> {
-    parameters: &'a Parameters,
-    moment: &'a Moment,
-    adam: &'a AdamStep,
-    previous: Option<Previous>,
-    /// B/M: the batch's share of an epoch. The anchor of the task counts once in an epoch. With a
-    /// window of N examples, B/N.
-    share: f32,
-    /// B.
-    batch: f32,
-    /// W, the number of weights of the network.
-    weights: f32,
-}
-
-impl Rule<'_> {
-    /// Whether weights of an input that is zero stay as they are.
-    fn leaves_silent_inputs(&self, memory: &Memory) -> bool {
-        self.parameters.optimizer == Optimizer::Sgd && memory.is_empty()
-    }
-
-    /// Field networks; `g` is the gradient of the likelihood by θ.
-    fn field(
-        &self,
-        layer: &mut Layer,
-        memory: &mut Memory,
-        at: std::ops::Range<usize>,
-        g: &mut [f32],
-    ) {
-        let Self { parameters, moment, .. } = self;
-        let beta = moment.beta;
-        if is_fused(parameters, memory) {
-            self.field_at_once(layer, memory, at.clone(), g);
-        } else {
-            self.field_in_passes(layer, memory, at.clone(), g);
-        }
-        if parameters.window.is_some() && !memory.anchor.is_empty() {
-            let rate = self.share.min(1.0);
-            let (theta, mean) = (&layer.theta[at.clone()], &layer.mean[at.clone()]);
-            parameters.fading.follow(rate, beta, theta, mean, &mut memory.anchor[at]);
-        }
-    }
-
-    fn constants(&self) -> fused::Constants {
-        fused::Constants {
-            beta: self.moment.beta,
-            gamma_step: self.parameters.gamma_step as f32,
-            gamma_anchor: self.anchor_factor(),
-            adam: *self.adam,
-            metaplastic: self.parameters.metaplastic,
-            previous: self.previous,
-        }
-    }
-
-    /// Factor of the divergence from the anchor in this step: γ B/M, or with γ M/W instead of γ, γ B/W.
-    fn anchor_factor(&self) -> f32 {
-        let share = match self.parameters.gamma_rule {
-            GammaRule::Constant => self.share,
-            GammaRule::Weights => self.batch / self.weights,
-        };
-        self.parameters.gamma_task as f32 * share
-    }
-
-    fn field_at_once(
-        &self,
-        layer: &mut Layer,
-        memory: &mut Memory,
-        at: std::ops::Range<usize>,
-        g: &[f32],
-    ) {
-        let mut learned = memory.learned(&mut layer.theta);
-        let piece = fused::Piece {
-            g,
-            mean: &mut layer.mean[at.clone()],
-            variance: &mut layer.variance[at.clone()],
-            learned: learned.part(at),
-        };
-        fused::learn(&self.constants(), piece);
-    }
-
-    fn field_in_passes(
-        &self,
-        layer: &mut Layer,
-        memory: &mut Memory,
-        at: std::ops::Range<usize>,
-        g: &mut [f32],
-    ) {
-        let Self { parameters, moment, .. } = self;
-        let beta = moment.beta;
-        let theta = &mut layer.theta[at.clone()];
-        let mean = &mut layer.mean[at.clone()];
-        let variance = &mut layer.variance[at.clone()];
-        let coefficient = self.anchor_factor();
-        let elastic = parameters.learner == Learner::Ewc;
-        if !memory.kept.is_empty() {
-            kernels::add_scaled(parameters.gamma_step as f32, &memory.kept[at.clone()], g);
-        }
-        if !memory.fisher.is_empty() {
-            let (fisher, pull) = (&memory.fisher[at.clone()], &memory.anchor[at.clone()]);
-            kernels::add_elastic(coefficient, theta, fisher, pull, g);
-        } else if !memory.anchor.is_empty() {
-            let anchor = &memory.anchor[at.clone()];
-            if elastic {
-                kernels::add_quadratic(coefficient, beta, theta, anchor, g);
-            } else {
-                kernels::add_divergence(coefficient, beta, theta, variance, anchor, g);
-            }
-        }
-
-        self.optimise(memory, at.clone(), g);
-        if parameters.metaplastic {
-            kernels::weaken(variance, g);
-        }
-        kernels::subtract(g, theta);
-        // `ewc` uses the information before the step, `vcl` that after it.
-        if elastic && !memory.kept.is_empty() {
-            kernels::keep(beta, variance, g, &mut memory.kept[at.clone()]);
-        }
-        kernels::moments(beta, theta, mean, variance);
-        if !elastic && !memory.kept.is_empty() {
-            kernels::keep(beta, variance, g, &mut memory.kept[at]);
-        }
-    }
-
-    /// Sign networks; `g` is the straight-through gradient.
-    fn sign(
-        &self,
-        layer: &mut Layer,
-        memory: &mut Memory,
-        at: std::ops::Range<usize>,
-        g: &mut [f32],
-    ) {
-        let Self { parameters, moment, .. } = self;
-        let theta = &mut layer.theta[at.clone()];
-        let modulates = parameters.learner == Learner::Metaplasticity;
-        if modulates && parameters.form == Form::Printed {
-            kernels::consolidate(moment.meta, theta, g);
-        }
-        self.optimise(memory, at.clone(), g);
-        if modulates && parameters.form == Form::Original {
-            kernels::consolidate(moment.meta, theta, g);
-        }
-        kernels::subtract(g, theta);
-        kernels::signs(theta, &mut layer.mean[at]);
-    }
-
-    /// Float networks; `g` is the gradient by the weights. The loss is the mean over the batch.
-    fn float(
-        &self,
-        layer: &mut Layer,
-        memory: &mut Memory,
-        at: std::ops::Range<usize>,
-        g: &mut [f32],
-    ) {
-        let theta = &mut layer.theta[at.clone()];
-        kernels::scale(self.batch.recip(), g);
-        if self.parameters.learner == Learner::Si {
-            let by_loss = g.to_vec();
-            let (anchor, importance) = (&memory.anchor[at.clone()], &memory.fisher[at.clone()]);
-            si::add_pull(self.parameters.gamma_task as f32, theta, anchor, importance, g);
-            self.optimise(memory, at.clone(), g);
-            si::add_to_path(&by_loss, g, &mut memory.kept[at.clone()]);
-        } else {
-            self.optimise(memory, at.clone(), g);
-        }
-        kernels::subtract(g, theta);
-        layer.mean[at].copy_from_slice(theta);
-    }
-
-    /// Turns the gradient into a step, in place.
-    fn optimise(&self, memory: &mut Memory, at: std::ops::Range<usize>, g: &mut [f32]) {
-        match self.parameters.optimizer {
-            Optimizer::Adam => {
-                let (first, second) = (&mut memory.first[at.clone()], &mut memory.second[at]);
-                adam::advance(self.adam, first, second, g);
-            }
-            Optimizer::Sgd => kernels::scale((self.moment.rate * self.parameters.rate()) as f32, g),
-        }
     }
 }
