@@ -149,13 +149,14 @@ pub const PRESETS: [Preset; 12] = [
     // Chosen on validation images; figures/streams has the criterion and all runs.
     Preset {
         name: "stream",
-        about: "long streams: steps by uncertainty, gamma by images and weights, uniform first prior, cosine rate",
+        about: "long streams: steps by uncertainty, gamma by images and weights, a reserve of uncertain weights, uniform first prior, cosine rate",
         text: r#"
             learner = "vcl"
             anchor = "task"
             gamma = 2.5
             gamma_rule = "weights"
             first_prior = "uniform"
+            reserve = 0.25
             beta_schedule = "1"
             spread = 0.5
             lr = 0.16
