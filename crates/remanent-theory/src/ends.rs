@@ -16,6 +16,46 @@ const SETTLED: f64 = 1e-3;
 /// The fraction of the nodes with which they are.
 const COARSE: f64 = 0.34;
 
+/// Iterations that go to and fro around the solution without coming nearer: at fixed q_d a strong field may leave so
+/// little to the spread of the means that q̂_0 falls with itself, and faster than in proportion.
+#[derive(Default)]
+struct Oscillation {
+    /// ln q̂_0 before an iteration that made it larger, how much larger, and ln r̂ after it.
+    low: Option<[f64; 3]>,
+    /// The same of one that made it smaller.
+    high: Option<[f64; 3]>,
+    /// How far the last iteration moved ln q̂_0.
+    last: f64,
+}
+
+impl Oscillation {
+    /// Replaces the conjugates `c` after an iteration from ln q̂_0 = `before` by those between the ends of the
+    /// oscillation, if there is one.
+    fn is_stopped(&mut self, before: f64, c: &mut Conjugates) -> bool {
+        let moved = c.q_0_hat.ln() - before;
+        let here = Some([before, moved, c.r_hat.ln()]);
+        if moved > 0.0 {
+            self.low = here;
+        } else {
+            self.high = here;
+        }
+        let (is_slow, last) = (moved.abs() > 0.5 * self.last.abs(), self.last);
+        self.last = moved;
+        let (Some(low), Some(high)) = (self.low, self.high) else { return false };
+        if !is_slow || last == 0.0 {
+            return false;
+        }
+        let fraction = low[1] / (low[1] - high[1]);
+        let between = |k: usize| (low[k] + fraction * (high[k] - low[k])).exp();
+        let (q_0_hat, r_hat) = (between(0), between(2));
+        let is_possible = q_0_hat.is_finite() && r_hat.is_finite();
+        if is_possible {
+            *c = Conjugates { q_0_hat, r_hat, ..*c };
+        }
+        is_possible
+    }
+}
+
 /// Iterates the equations from `c`, with few nodes: the result is polished.
 fn iterate(
     task: &Task,
@@ -24,6 +64,7 @@ fn iterate(
     resolution: Resolution,
 ) -> Option<Conjugates> {
     let resolution = Resolution::unchecked(COARSE.min(resolution.factor()));
+    let mut oscillation = Oscillation::default();
     for _ in 0..ITERATIONS {
         let before = task.coordinates(&c);
         if task.one_minus_q_star.is_some() {
@@ -35,6 +76,9 @@ fn iterate(
         }
         c.q_0_hat = alpha * iteration.energy.q_0_hat;
         c.r_hat = alpha * iteration.energy.r_hat;
+        if task.one_minus_q_star.is_some() && oscillation.is_stopped(before[1], &mut c) {
+            continue;
+        }
         let moved = linear::max_norm(&linear::axpy(&task.coordinates(&c), -1.0, &before));
         if moved < SETTLED {
             break;

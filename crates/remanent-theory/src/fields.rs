@@ -23,13 +23,17 @@ const REACH: f64 = 9.0;
 /// And below it, where rare fields set a weight against its teacher.
 const REACH_BELOW: f64 = 11.0;
 
-/// No law of θ knows of fields beyond this many, which have e^{−72} of the mass.
-const REACH_OF_LAWS: f64 = 12.0;
+/// If B = 0 is between so many standard deviations below the mean, they are cut beyond: near the corner all weights are nearly
+/// the same, and q_0 − r² of 1e-24 may be due to the few that have the wrong sign.
+const DECISIVE: (f64, f64) = (8.0, 13.5);
+
+/// No law of θ knows of fields beyond this many, which have e^{−84} of the mass.
+const REACH_OF_LAWS: f64 = 13.0;
 /// Beyond this many standard deviations a Gaussian is 0.
 const UNDERFLOW: f64 = 37.0;
 /// Beyond this many it does not matter to an average. Near the corner a spread q_0 − r² of 1e-16 may be that of
 /// few weights in rare fields.
-const NEGLIGIBLE: f64 = 12.0;
+const NEGLIGIBLE: f64 = 13.0;
 
 /// A law longer than this many of its finest scales is worth being looked at place by place.
 const LONG: f64 = 2500.0;
@@ -154,7 +158,10 @@ impl<'a> Fields<'a> {
         };
         for (low, high) in &mut ends {
             let (from, to) = (*low, *high);
-            *low = from - REACH_BELOW * self.deviation;
+            let is_decisive =
+                from > DECISIVE.0 * self.deviation && from < DECISIVE.1 * self.deviation;
+            let below = if is_decisive { DECISIVE.1 } else { REACH_BELOW };
+            *low = from - below * self.deviation;
             *high = to + REACH * self.deviation;
             // Whether a weight has flipped is decided around B = 0, however rare that
             // is; beyond it the density must fall by e^{−40} once more.
@@ -207,16 +214,19 @@ impl<'a> Fields<'a> {
             }
             Purpose::Signs | Purpose::Densities => {
                 add(0.0, switch, 1.0);
-                if firmness >= 0.0 {
+                // The density at a given θ changes with the field on the scale `switch`, up to where the magnetisation
+                // saturates. With two modes it does on that of one of them, and the weight of the two around B = 0.
+                let scale = if firmness >= 0.0 {
                     spacing = 0.5 * smooth;
-                    // The density at a given θ changes with the field on the scale
-                    // `switch`, up to where the magnetisation saturates.
-                    // A grid that is fitted to the law may be coarser than its finest scale.
-                    let may_be_coarse = smooth > switch || smoothness.varies();
-                    if purpose == Purpose::Densities && may_be_coarse {
-                        let extent = a.max(0.0) + site.entropy + switch;
-                        add(0.0, extent, 0.32 * extent / switch);
-                    }
+                    switch
+                } else {
+                    site.scale_of_one_mode()
+                };
+                // A grid that is fitted to the law may be coarser than its finest scale.
+                let may_be_coarse = smooth > scale || smoothness.varies();
+                if purpose == Purpose::Densities && may_be_coarse {
+                    let extent = a.max(0.0) + site.entropy + scale;
+                    add(0.0, extent, 0.32 * extent / scale);
                 }
             }
         }
@@ -380,12 +390,62 @@ fn fitted_panels(
 }
 
 /// The order parameters and what else the free energy needs, from the law of the field.
+///
+/// Most nodes of a law with long tails are in them. Fields are taken in order of their probability, until what is left
+/// cannot matter to any average.
 pub fn site_averages(site: &Site, fields: &Fields, resolution: Resolution) -> SiteAverages {
     let grid = fields.grid(site, Purpose::Moments, resolution);
     let (probabilities, defect) = fields.normalised(&grid, Purpose::Moments);
-    let mut moments = Vec::with_capacity(grid.fields.len());
-    site.moments(&grid.fields, resolution.factor(), &mut moments);
+    let count = grid.fields.len();
+    let (mut moments, mut part) = (vec![Moments::default(); count], vec![]);
+    let mut more_probable = f64::INFINITY;
+    for least in PARTS {
+        let taken: Vec<usize> = (0..count).filter(|&k| probabilities[k] > least).collect();
+        if taken.is_empty() || taken.len() > MOST * count / 100 {
+            break;
+        }
+        let new = taken.iter().filter(|&&k| probabilities[k] <= more_probable);
+        let new: Vec<usize> = new.copied().collect();
+        let at: Vec<f64> = new.iter().map(|&k| grid.fields[k]).collect();
+        site.moments(&at, resolution.factor(), &mut part);
+        new.iter().zip(&part).for_each(|(&k, m)| moments[k] = *m);
+        more_probable = least;
+        let of = |values: &[f64]| taken.iter().map(|&k| values[k]).collect::<Vec<f64>>();
+        let moments: Vec<Moments> = taken.iter().map(|&k| moments[k]).collect();
+        let averages = average(site, &of(&grid.fields), &of(&probabilities), &moments);
+        let left: f64 = probabilities.iter().filter(|p| **p <= least).sum();
+        let strongest = f64::max(grid.fields[0].abs(), grid.fields[count - 1].abs());
+        if is_negligible(left, strongest, site, &averages) {
+            return SiteAverages { defect, ..averages };
+        }
+    }
+    let new: Vec<usize> = (0..count).filter(|&k| probabilities[k] <= more_probable).collect();
+    let at: Vec<f64> = new.iter().map(|&k| grid.fields[k]).collect();
+    site.moments(&at, resolution.factor(), &mut part);
+    new.iter().zip(&part).for_each(|(&k, m)| moments[k] = *m);
     SiteAverages { defect, ..average(site, &grid.fields, &probabilities, &moments) }
+}
+
+/// The probabilities above which fields are taken, one part after the other; at last all.
+const PARTS: [f64; 2] = [1e-20, 1e-25];
+/// Parts with more percent of the fields than this are not worth being tried.
+const MOST: usize = 85;
+
+/// Whether fields of this probability, none of them larger than `strongest`, cannot change an average in its thirteenth
+/// digit, or the free energy by 1e-12.
+fn is_negligible(probability: f64, strongest: f64, site: &Site, averages: &SiteAverages) -> bool {
+    let o = &averages.overlaps;
+    // The measure is at least as narrow as a Gaussian with the stiffness A + c.
+    let variance = 1.0 / (site.stiffness + site.entropy).max(1.0);
+    // Where all means are nearly the same, their differences are sums over neighbouring fields.
+    let differs = o.q_0_minus_r2 > 10.0 * NEARLY_EQUAL * NEARLY_EQUAL;
+    let matters = |largest: f64, sum: f64| largest * probability > 1e-13 * sum;
+    differs
+        && !matters(4.0, o.q_0_minus_r2)
+        && !matters(2.0, o.one_minus_q_d)
+        && !matters(variance, o.q_d_minus_q_0)
+        && !matters(variance * variance, averages.variance2)
+        && !matters(3.0 * (1.0 + strongest), 10.0)
 }
 
 /// The variance of ⟨m⟩ over the fields, where its values are so near to each other that their differences are lost in

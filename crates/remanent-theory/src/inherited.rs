@@ -4,8 +4,9 @@ use std::sync::OnceLock;
 
 use crate::law::{NODES, Panel, Panels};
 
-/// Panels with less than this fraction of the mass are left out.
-pub(crate) const TRIMMED: f64 = 1e-26;
+/// Panels with less than this fraction of the mass are left out. In a later task they may hold all weights with the wrong
+/// sign, of which 1e-25 count, and which near q_d = 1 may be all of a q_0 − r² of 1e-25.
+pub(crate) const TRIMMED: f64 = 1e-36;
 
 /// Powers of 2 between which panels are merged for Gaussians of this width.
 const NARROWEST: i32 = -20;

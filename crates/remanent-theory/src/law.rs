@@ -22,9 +22,9 @@ const FOLDED: f64 = 5.0;
 /// Panels are merged up to this many widths of a Gaussian. Nodes with the same sixteen moments then stand for all
 /// masses to 1e-8 even ten widths away.
 const MERGED: f64 = 1.0;
-/// How many widths of a Gaussian that is folded with polynomials matter. Beyond are e^{−72} of the mass, which is little next
+/// How many widths of a Gaussian that is folded with polynomials matter. Beyond are e^{−84} of the mass, which is little next
 /// to the rarest weights with the wrong sign that count.
-const NARROW_REACH: f64 = 12.0;
+const NARROW_REACH: f64 = 13.0;
 
 static LEGENDRE: LazyLock<([f64; NODES], [f64; NODES])> = LazyLock::new(legendre::rule::<NODES>);
 

@@ -19,7 +19,17 @@ use crate::site::{Densities, Moments, Site};
 use crate::smoothness::Smoothness;
 
 /// No θ lies beyond this.
-const FARTHEST: f64 = 45.0;
+const FARTHEST: f64 = 50.0;
+/// Fields less probable than this leave nothing that a law keeps.
+const UNLIKELY: f64 = 1e-40;
+/// How many widths a narrow measure reaches: beyond them are e^{−87} of its mass,
+const NARROW_REACH: f64 = 13.2;
+/// which also holds so far from a place inside a wide one: its tail falls like e^{−2|θ|}.
+const WIDE_REACH: f64 = 43.0;
+/// The same before a bounded anchor, which does not tell the largest θ from each other.
+const BOUNDED_REACH: f64 = 21.0;
+/// Panels with less than this fraction of the mass need not be resolved.
+const UNSEEN: f64 = 1e-30;
 /// The largest scale on which the density of θ changes: its tails fall like e^{−2|θ|}.
 const WIDEST: f64 = 0.5;
 /// Length of a panel in units of the scale on which the density changes.
@@ -128,17 +138,24 @@ impl Posterior {
         values
     }
 
-    /// Intervals of |θ| outside of which there is nothing, in rising order.
-    fn intervals(&self) -> Vec<(f64, f64)> {
+    /// Intervals of |θ| outside of which there is nothing, in rising order. What is left out must be little next to
+    /// the rarest weights that count: in a later task they may be all that have the wrong sign.
+    fn intervals(&self, fading: Fading) -> Vec<(f64, f64)> {
+        let wide_reach = if fading.bound().is_some() { BOUNDED_REACH } else { WIDE_REACH };
         let mut spans: Vec<(f64, f64)> = Vec::with_capacity(self.fields.len());
         let fields = self.fields.iter().zip(self.moments());
         for ((field, moments), p) in fields.zip(&self.total) {
-            if *p < 1e-30 {
+            if *p < UNLIKELY {
                 continue;
             }
             let (width, _) = self.site.scales(moments.reference);
             // A narrow measure has the tails of a Gaussian, a wide one those of 1 − m² on the side of the corner.
-            let reach = if width > 0.1 { 21.0 } else { 10.0 * width };
+            let reach = if width > 0.1 {
+                wide_reach
+            } else {
+                let narrow = NARROW_REACH * width;
+                self.site.reach_above(moments.reference, field.abs(), narrow).min(wide_reach)
+            };
             let below = if width > 0.1 {
                 self.site.reach_below(moments.reference, field.abs()).unwrap_or(reach)
             } else {
@@ -203,13 +220,13 @@ impl Posterior {
         let mut room = densities.room();
         let mut seen = 0.0_f64;
         let refinement = self.resolution.factor() / Resolution::STANDARD.factor();
-        let farthest = self.moments().iter().zip(&self.total).filter(|(_, p)| **p > 1e-30);
+        let farthest = self.moments().iter().zip(&self.total).filter(|(_, p)| **p > UNLIKELY);
         let farthest = farthest.fold(0.0, |m, (moments, _)| f64::max(m, moments.reference));
         // The density may be smoother than it must be: panels are tried that are longer than the scale asks for, as
         // long as that works. A bounded anchor crowds all large θ into the end of a panel, where no node would see them.
         let longest = if fading.bound().is_some() { 1.0 } else { LONGEST };
         let mut stretch = 1.0;
-        for (start, end) in self.intervals() {
+        for (start, end) in self.intervals(fading) {
             let mut from = start;
             while from < end {
                 let near = self.scale(from);
@@ -263,7 +280,7 @@ impl Posterior {
                 let least = side[0].iter().fold(size, |m, v| f64::min(m, *v));
                 let last = coefficients(&side[0]);
                 let tail = last[NODES - 2..].iter().map(|c| c.abs()).sum::<f64>();
-                let matters = size * image.panel.half > 1e-18 * seen.max(1e-3);
+                let matters = size * image.panel.half > UNSEEN * seen.max(1e-3);
                 let reference = if is_long { least.max(0.0) } else { size };
                 if matters { worst.max(tail / reference) } else { worst }
             });
@@ -288,6 +305,11 @@ impl Posterior {
             let resolved = 2.0 * panel.half * refinement / PANEL;
             if resolved > panel.scale || (self.smoothness.varies() && fading.bound().is_none()) {
                 panel.scale = if depth > 0 { resolved } else { panel.scale.max(resolved) };
+            } else if depth > 0 && self.site.has_two_modes() && fading.bound().is_none() {
+                // Between two modes there is nothing, and next to that the density falls on the scale of one of them,
+                // however smooth the law of the field is.
+                let finest = fading.rho() * self.site.width_of_one_mode();
+                panel.scale = panel.scale.min(resolved.max(finest));
             }
             pairs.push((panel, sides));
         }
@@ -428,6 +450,7 @@ fn ln_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fields::site_averages;
     use crate::overlaps::Conjugates;
 
     /// A bounded anchor ends with a jump, which a narrow Gaussian and a strong entropy hardly smooth: the density
@@ -444,6 +467,43 @@ mod tests {
         for (coupling, stiffness, q_0_hat) in [(1.5e6, 1.3e6, 1.3e9), (2e4, 10.0, 1e3)] {
             let left = task(coupling, stiffness, q_0_hat, 3e3, Some(&law)).inherited(0.5);
             assert!(left.defect() < 1e-9, "{coupling} {:e}", left.defect());
+        }
+    }
+
+    /// A free weight in no field has a uniform m, and ⟨e^{sθ}⟩ = (πs/2)/sin(πs/2). Weights beyond θ = 21 were left out: 1e-5 of
+    /// this average for s = 1.5.
+    #[test]
+    fn the_tail_of_a_law_is_kept() {
+        let (site, weak) = (Site { stiffness: 0.0, entropy: 0.0 }, 1e-9);
+        let conjugates = Conjugates { stiffness: 0.0, q_0_hat: weak * weak, r_hat: weak };
+        let fields = Fields::new(&conjugates, 0.0, None);
+        let law = Posterior::new(site, &fields, Resolution::STANDARD).inherited(1.0);
+        let (s, nodes) = (1.5, law.panels().thetas.iter().zip(law.masses()));
+        let found: f64 = nodes.map(|(theta, mass)| mass * (s * theta).exp()).sum();
+        let angle = 0.5 * std::f64::consts::PI * s;
+        assert!((found * angle.sin() / angle - 1.0).abs() < 1e-7, "{found}");
+    }
+
+    /// Two modes in a smooth law of the field: around each of them the density of θ changes on a much smaller scale with the
+    /// field, and next to what lies between the modes it falls on that scale.
+    #[test]
+    fn a_law_of_two_modes_is_resolved() {
+        let resolution = Resolution::STANDARD;
+        let first = Conjugates { stiffness: 1e5, q_0_hat: 1.5e7, r_hat: 7e4 };
+        let none = Site { stiffness: first.stiffness, entropy: 0.0 };
+        let before =
+            Posterior::new(none, &Fields::new(&first, 0.0, None), resolution).inherited(0.5);
+        for (coupling, stiffness) in [(4e6, -8e6), (2.9e4, -4.1e4)] {
+            let second = Conjugates { stiffness, q_0_hat: 1e6, r_hat: 1e3 };
+            let site = Site { stiffness, entropy: coupling };
+            let fields = Fields::new(&second, coupling, Some(&before));
+            let law = Posterior::new(site, &fields, resolution).inherited(0.5);
+            assert!(law.defect() < 1e-9, "{coupling} {:e}", law.defect());
+            let third = Conjugates { stiffness: 1e6, q_0_hat: 1e4, r_hat: 1e3 };
+            let fields = Fields::new(&third, 5e5, Some(&law));
+            let site = Site { stiffness: third.stiffness, entropy: 5e5 };
+            let defect = site_averages(&site, &fields, resolution).defect;
+            assert!(defect < 1e-9, "{coupling} {defect:e}");
         }
     }
 }

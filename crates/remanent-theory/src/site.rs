@@ -124,6 +124,23 @@ impl Site {
         1.0 / (Hyperbolic::at(mode).sech2 * self.width(mode))
     }
 
+    /// Whether there are two modes if no field acts.
+    pub(crate) fn has_two_modes(&self) -> bool {
+        self.stiffness + self.entropy + 2.0 < 0.0
+    }
+
+    /// The scale on which the density at a given θ changes with the field, around B = 0, where it is smallest. If there are
+    /// two modes, that of one of them.
+    pub(crate) fn scale_of_one_mode(&self) -> f64 {
+        let mode = self.mode(0.0, &self.turning_point()).unwrap_or(0.0);
+        1.0 / (Hyperbolic::at(mode).sech2 * self.width(mode))
+    }
+
+    /// The width of the measure around one of two modes if no field acts.
+    pub(crate) fn width_of_one_mode(&self) -> f64 {
+        self.width(self.mode(0.0, &self.turning_point()).unwrap_or(0.0))
+    }
+
     /// How far below θ, a place inside the measure in a field ≥ 0, the measure reaches, if it has one mode: at
     /// most to 0, beyond which its other tail is smaller still.
     pub(crate) fn reach_below(&self, theta: f64, field: f64) -> Option<f64> {
@@ -134,6 +151,16 @@ impl Site {
             reach *= 1.3;
         }
         Some(reach)
+    }
+
+    /// How far above θ, a place inside the measure in a field ≥ 0, the measure reaches: at least `least`.
+    pub(crate) fn reach_above(&self, theta: f64, field: f64, least: f64) -> f64 {
+        let lowest = self.exponent(theta, field) - 2.0 * DEPTH;
+        let mut reach = least;
+        while reach < 100.0 && self.exponent(theta + reach, field) > lowest {
+            reach *= 1.3;
+        }
+        reach
     }
 
     /// Whether exponents are taken from a place inside the measure.

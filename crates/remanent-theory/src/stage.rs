@@ -16,7 +16,7 @@ use remanent_math::newton::{Outcome, Root};
 
 use crate::agreement::{Agreement, generalisation_error};
 use crate::curve::{Branch, CurvePoint};
-use crate::inherited::InheritedLaw;
+use crate::inherited::{InheritedLaw, TRIMMED};
 use crate::overlaps::Conjugates;
 use crate::posterior::{Posterior, Signs, signs};
 use crate::resolution::Resolution;
@@ -37,6 +37,8 @@ const NOISE: f64 = 3.0;
 const STAGES: usize = 7;
 /// The size by which smaller values of 1 − p count if a task inherits something.
 const RARE: f64 = 1e-17;
+/// How much q_0 − r² may be due to anchors in the tails that are cut.
+const UNKNOWN: f64 = 10.0 * TRIMMED;
 /// A root with a larger residual is none; with a smaller one it is judged by how much it moves.
 const TOLERATED: f64 = 1e-6;
 
@@ -92,9 +94,15 @@ impl Stage {
         let step = linear::solve(root.jacobian, residual).as_ref().map_or(0.0, linear::max_norm);
         let unresolved = iteration.site.defect + task.inherited.map_or(0.0, InheritedLaw::defect);
         let rounding = ROUNDING * linear::inverse_norm(&root.jacobian);
-        let uncertainty = step + rounding + unresolved;
         let stage = Self::after(task, alpha, branch, root, &iteration, resolution);
+        let uncertainty = step + rounding + unresolved + stage.rarest();
         Some(Self { uncertainty, rounding, ..stage })
+    }
+
+    /// The fraction of q_0 − r² that is due to anchors which the law does not know, if weights with the wrong sign matter to it.
+    fn rarest(&self) -> f64 {
+        let (spread, wrong) = (self.solution.q_0_minus_r2, 2.0 * self.solution.one_minus_p);
+        if self.floor > 0.0 && wrong > 1e-9 * spread { UNKNOWN / spread } else { 0.0 }
     }
 
     /// The same, if the iteration from the root is known.

@@ -130,6 +130,11 @@ impl Care {
         })
     }
 
+    /// Whether a trace that leaves something open is repeated with more care.
+    fn is_repeated(self) -> bool {
+        matches!(self, Self::Quick | Self::Better | Self::Smooth)
+    }
+
     /// Where the curve rises less steeply than this without a fold, or falls
     /// back by less, such a trace cannot tell whether there are folds.
     fn undecided(self) -> f64 {
@@ -322,7 +327,9 @@ pub(crate) fn strands(
     let upward = start_of_poor(task, alpha, resolution)
         .and_then(|y| Strand::trace(task, y, farthest, Extent::Whole, care, wanted, false));
     let end = upward.as_ref().map(|s| s.end);
-    let downward = if end == Some(StrandEnd::Reached) {
+    // A strand that was lost is traced again with more care, and only then the other one.
+    let is_repeated = end == Some(StrandEnd::Lost) && care.is_repeated();
+    let downward = if end == Some(StrandEnd::Reached) || is_repeated {
         None
     } else {
         // A strand that may have to stand for the other is traced to its end.

@@ -14,9 +14,9 @@ use super::{Moments, Site};
 
 /// Values treated at once.
 const LANES: usize = 16;
-/// Fields in which the density of θ is below e^{−90} are left out: next to 1e-26 of the mass, which
-/// is the least that a law keeps, they do not matter in the twelfth digit.
-const LEFT_OUT: f64 = 90.0;
+/// Fields in which the density of θ is below e^{−110} are left out: next to 1e-36 of the mass, which
+/// is the least that a law keeps, they do not matter in the tenth digit.
+const LEFT_OUT: f64 = 110.0;
 /// Up to this many fields are all visited: that is faster than to look for those that matter.
 const FEW: usize = 600;
 
@@ -26,6 +26,8 @@ pub(crate) struct Densities {
     site: Site,
     /// Rising.
     fields: Vec<f64>,
+    /// 1 − |⟨m⟩| in each field.
+    gaps: Vec<f64>,
     /// All of these are as long as the fields and filled up to whole blocks.
     columns: Columns,
 }
@@ -67,7 +69,8 @@ impl Densities {
         for column in [field, theta, gap, decay, share, slope, ln_z, ln_z_from_corner] {
             column.resize(fields.len() + LANES, 0.0);
         }
-        Self { site, fields: fields.to_vec(), columns }
+        let gaps = moments.iter().map(|m| m.gap).collect();
+        Self { site, fields: fields.to_vec(), gaps, columns }
     }
 
     /// Room for the densities in all fields.
@@ -89,16 +92,42 @@ impl Densities {
     /// Which fields can have put a weight at θ: they are next to each other.
     fn window(&self, theta: f64) -> Range<usize> {
         let count = self.fields.len();
-        if count < FEW || self.site.stiffness + self.site.entropy < 0.0 {
+        if count < FEW {
             return 0..count;
         }
-        // ln P(θ|B) is concave in B, with its maximum where the mode is at θ.
+        // ln P(θ|B) is concave in B, with its maximum where ⟨m⟩ = tanh θ. If there is one mode, that is about where it is at θ.
         let Site { stiffness, entropy } = self.site;
-        let best = stiffness * theta.tanh() + entropy * theta + (2.0 * theta).sinh();
-        let peak = self.fields.partition_point(|b| *b < best);
+        let peak = if stiffness + entropy < 0.0 {
+            self.of_mean(theta)
+        } else {
+            let best = stiffness * theta.tanh() + entropy * theta + (2.0 * theta).sinh();
+            self.fields.partition_point(|b| *b < best)
+        };
         let below = self.reach(theta, peak, |distance| peak - distance);
         let above = self.reach(theta, count - peak, |distance| peak + distance - 1);
         peak - below..peak + above
+    }
+
+    /// The first field in which ⟨m⟩ ≥ tanh θ.
+    fn of_mean(&self, theta: f64) -> usize {
+        let gap = SitePoint::at::<false>(theta.abs()).gap;
+        let is_below = |k: usize| {
+            if theta >= 0.0 {
+                self.fields[k] < 0.0 || self.gaps[k] > gap
+            } else {
+                self.fields[k] < 0.0 && self.gaps[k] < gap
+            }
+        };
+        let (mut low, mut high) = (0, self.fields.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            if is_below(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
     }
 
     /// How many of the `most` fields on one side of the maximum matter; `index` is that of the n-th of them, from 1.
