@@ -398,17 +398,21 @@ pub fn site_averages(site: &Site, fields: &Fields, resolution: Resolution) -> Si
     let (probabilities, defect) = fields.normalised(&grid, Purpose::Moments);
     let count = grid.fields.len();
     let (mut moments, mut part) = (vec![Moments::default(); count], vec![]);
+    // The moments in the fields whose probability is above `least`, and not above `most`.
+    let mut compute = |moments: &mut [Moments], least: f64, most: f64| {
+        let is_new = |k: &usize| probabilities[*k] > least && probabilities[*k] <= most;
+        let new: Vec<usize> = (0..count).filter(is_new).collect();
+        let at: Vec<f64> = new.iter().map(|&k| grid.fields[k]).collect();
+        site.moments(&at, resolution.factor(), &mut part);
+        new.iter().zip(&part).for_each(|(&k, m)| moments[k] = *m);
+    };
     let mut more_probable = f64::INFINITY;
     for least in PARTS {
         let taken: Vec<usize> = (0..count).filter(|&k| probabilities[k] > least).collect();
         if taken.is_empty() || taken.len() > MOST * count / 100 {
             break;
         }
-        let new = taken.iter().filter(|&&k| probabilities[k] <= more_probable);
-        let new: Vec<usize> = new.copied().collect();
-        let at: Vec<f64> = new.iter().map(|&k| grid.fields[k]).collect();
-        site.moments(&at, resolution.factor(), &mut part);
-        new.iter().zip(&part).for_each(|(&k, m)| moments[k] = *m);
+        compute(&mut moments, least, more_probable);
         more_probable = least;
         let of = |values: &[f64]| taken.iter().map(|&k| values[k]).collect::<Vec<f64>>();
         let moments: Vec<Moments> = taken.iter().map(|&k| moments[k]).collect();
@@ -419,10 +423,7 @@ pub fn site_averages(site: &Site, fields: &Fields, resolution: Resolution) -> Si
             return SiteAverages { defect, ..averages };
         }
     }
-    let new: Vec<usize> = (0..count).filter(|&k| probabilities[k] <= more_probable).collect();
-    let at: Vec<f64> = new.iter().map(|&k| grid.fields[k]).collect();
-    site.moments(&at, resolution.factor(), &mut part);
-    new.iter().zip(&part).for_each(|(&k, m)| moments[k] = *m);
+    compute(&mut moments, f64::NEG_INFINITY, more_probable);
     SiteAverages { defect, ..average(site, &grid.fields, &probabilities, &moments) }
 }
 

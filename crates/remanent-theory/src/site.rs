@@ -117,11 +117,20 @@ impl Site {
     /// width of m.
     pub(crate) fn scale_of_fields(&self, field: f64) -> f64 {
         // Between two modes it changes as tanh B does.
-        if self.stiffness + self.entropy + 2.0 < 0.0 {
+        if self.has_two_modes() {
             return 1.0;
         }
-        let mode = self.mode(field.abs(), &self.turning_point()).unwrap_or(0.0);
+        self.scale_around(self.mode_in(field.abs()))
+    }
+
+    /// One over the width of m around a mode.
+    fn scale_around(&self, mode: f64) -> f64 {
         1.0 / (Hyperbolic::at(mode).sech2 * self.width(mode))
+    }
+
+    /// The mode in a field ≥ 0, the upper one if there are two.
+    fn mode_in(&self, field: f64) -> f64 {
+        self.mode(field, &self.turning_point()).unwrap_or(0.0)
     }
 
     /// Whether there are two modes if no field acts.
@@ -132,13 +141,12 @@ impl Site {
     /// The scale on which the density at a given θ changes with the field, around B = 0, where it is smallest. If there are
     /// two modes, that of one of them.
     pub(crate) fn scale_of_one_mode(&self) -> f64 {
-        let mode = self.mode(0.0, &self.turning_point()).unwrap_or(0.0);
-        1.0 / (Hyperbolic::at(mode).sech2 * self.width(mode))
+        self.scale_around(self.mode_in(0.0))
     }
 
     /// The width of the measure around one of two modes if no field acts.
     pub(crate) fn width_of_one_mode(&self) -> f64 {
-        self.width(self.mode(0.0, &self.turning_point()).unwrap_or(0.0))
+        self.width(self.mode_in(0.0))
     }
 
     /// How far below θ, a place inside the measure in a field ≥ 0, the measure reaches, if it has one mode: at

@@ -111,23 +111,12 @@ impl Densities {
     /// The first field in which ⟨m⟩ ≥ tanh θ.
     fn of_mean(&self, theta: f64) -> usize {
         let gap = SitePoint::at::<false>(theta.abs()).gap;
-        let is_below = |k: usize| {
-            if theta >= 0.0 {
-                self.fields[k] < 0.0 || self.gaps[k] > gap
-            } else {
-                self.fields[k] < 0.0 && self.gaps[k] < gap
-            }
-        };
-        let (mut low, mut high) = (0, self.fields.len());
-        while low < high {
-            let middle = (low + high) / 2;
-            if is_below(middle) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
+        let positive = self.fields.partition_point(|b| *b < 0.0);
+        if theta >= 0.0 {
+            positive + self.gaps[positive..].partition_point(|g| *g > gap)
+        } else {
+            self.gaps[..positive].partition_point(|g| *g < gap)
         }
-        low
     }
 
     /// How many of the `most` fields on one side of the maximum matter; `index` is that of the n-th of them, from 1.
