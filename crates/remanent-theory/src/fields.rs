@@ -91,6 +91,9 @@ pub struct SiteAverages {
     /// E[ln Z(B) − B] + A/2, which is not a small difference of large numbers where
     /// most weights are close to their teachers'.
     pub ln_z_rest: f64,
+    /// E[ln Z(B) − c ln 2cosh(B/c)] + A/2: the same from the weight that the field alone would put at tanh(B/c). 0 without
+    /// entropy.
+    pub ln_z_from_prior: f64,
     /// E[(⟨m²⟩ − ⟨m⟩²)²], the entropic factor of the replicon.
     pub variance2: f64,
     /// How far the probabilities of all fields of the grid were from 1.
@@ -516,6 +519,7 @@ fn average(
     let mean = |b: f64, m: &Moments| if b >= 0.0 { m.mean } else { -m.mean };
     let (mut one_minus_q_d, mut q_d_minus_q_0, mut one_minus_r) = (0.0, 0.0, 0.0);
     let (mut ln_z, mut ln_z_rest, mut variance2, mut r) = (0.0, 0.0, 0.0, 0.0);
+    let mut ln_z_from_prior = 0.0;
     for ((b, p), m) in fields.iter().zip(probabilities).zip(moments) {
         one_minus_q_d += p * m.one_minus_m2;
         q_d_minus_q_0 += p * m.variance;
@@ -524,6 +528,9 @@ fn average(
         ln_z += p * site.ln_z(*b, m);
         ln_z_rest += p * ((b.abs() - b) + m.ln_z_from_corner);
         variance2 += p * m.variance * m.variance;
+        if site.entropy > 0.0 {
+            ln_z_from_prior += p * site.ln_z_from_prior(*b, m);
+        }
     }
     let nodes = fields.iter().zip(probabilities).zip(moments);
     // Relative accuracy where r is near 1, and where it is tiny.
@@ -540,6 +547,7 @@ fn average(
         overlaps: Overlaps { one_minus_q_d, q_d_minus_q_0, q_0_minus_r2, r },
         ln_z,
         ln_z_rest,
+        ln_z_from_prior,
         variance2,
         defect: 0.0,
     }

@@ -155,10 +155,8 @@ impl InheritedLaw {
         &self.joint
     }
 
-    /// E[½ ln((1 − m̃²)/4) + θ̃]: the constant of the KL divergence, and the mean of θ̃.
-    pub(crate) fn kl_constant_and_mean(&self) -> f64 {
-        // θ − ln(2 cosh θ) = −ln(1 + e^{−2θ}).
-        let rest = |theta: f64| (-2.0 * theta).max(0.0) + (-2.0 * theta.abs()).exp().ln_1p();
-        self.panels.thetas.iter().zip(&self.total).map(|(theta, p)| -p * rest(*theta)).sum()
+    /// The average of a function of θ̃.
+    pub(crate) fn average(&self, f: impl Fn(f64) -> f64) -> f64 {
+        self.panels.thetas.iter().zip(&self.total).map(|(theta, p)| p * f(*theta)).sum()
     }
 }

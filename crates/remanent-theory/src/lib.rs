@@ -98,6 +98,7 @@ mod ends;
 pub mod energy;
 pub mod fading;
 pub mod fields;
+mod free_energy;
 pub mod inherited;
 mod law;
 mod number;

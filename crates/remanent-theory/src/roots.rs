@@ -4,10 +4,10 @@ use remanent_math::linear;
 use remanent_math::newton::{Newton, Outcome, Root, differences};
 
 use crate::curve::{Branch, Curve, Start};
-use crate::overlaps::Conjugates;
+use crate::free_energy::free_energy;
 use crate::posterior::Posterior;
 use crate::resolution::Resolution;
-use crate::task::{Coordinates, Iteration, Task};
+use crate::task::{Coordinates, Task};
 
 /// A root of the equations before its observables are computed.
 #[derive(Clone, Copy, Debug)]
@@ -33,30 +33,6 @@ impl Found {
         task.iterate(&c, resolution)
             .map_or(f64::NAN, |iteration| free_energy(task, alpha, &c, &iteration))
     }
-}
-
-/// −βf (or the potential) per weight after one iteration from the conjugates `c`.
-pub(crate) fn free_energy(task: &Task, alpha: f64, c: &Conjugates, iteration: &Iteration) -> f64 {
-    let o = &iteration.site.overlaps;
-    let kappa = task.one_minus_q_star.unwrap_or(o.one_minus_q_d);
-    // 1 − r from the parts of 1 − r².
-    let one_minus_r = if o.r > 0.0 {
-        (o.one_minus_q_d + o.q_d_minus_q_0 + o.q_0_minus_r2) / (1.0 + o.r)
-    } else {
-        1.0 - o.r
-    };
-    // The constant of the KL term, and what the mean of B takes from ln Z.
-    let kl_constant = match task.inherited {
-        Some(law) if task.coupling > 0.0 => law.kl_constant_and_mean(),
-        _ => -std::f64::consts::LN_2,
-    };
-    // −½ q̂_d q_d + ½ q̂_0 q_0 − r̂ r + E[ln Z] without the large terms that cancel:
-    // ½ A q_d − ½ A = −½ A (1 − q_d), and E[B] = r̂ + c E[θ̃].
-    -0.5 * c.stiffness * kappa - 0.5 * c.q_0_hat * o.q_d_minus_q_0
-        + c.r_hat * one_minus_r
-        + iteration.site.ln_z_rest
-        + task.coupling * kl_constant
-        + alpha * iteration.energy.g_e
 }
 
 /// The fraction of the nodes with which a start is improved.

@@ -16,11 +16,12 @@ use remanent_math::newton::{Outcome, Root};
 
 use crate::agreement::{Agreement, generalisation_error};
 use crate::curve::{Branch, CurvePoint};
+use crate::free_energy::free_energy;
 use crate::inherited::{InheritedLaw, TRIMMED};
 use crate::overlaps::Conjugates;
 use crate::posterior::{Posterior, Signs, signs};
 use crate::resolution::Resolution;
-use crate::roots::{Found, free_energy};
+use crate::roots::Found;
 use crate::solution::{Solution, Termination};
 use crate::strand::equations;
 use crate::task::{Iteration, Task};

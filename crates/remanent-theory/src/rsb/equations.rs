@@ -220,9 +220,7 @@ pub fn phi(system: &System, state: &State, turn: &Turn) -> f64 {
 fn kl_constant(system: &System) -> f64 {
     match system.inherited {
         Some(inherited) if system.coupling > 0.0 => {
-            let mean: f64 =
-                inherited.panels().thetas.iter().zip(inherited.masses()).map(|(t, p)| t * p).sum();
-            inherited.kl_constant_and_mean() - mean
+            inherited.average(|theta| -theta.abs() - (-2.0 * theta.abs()).exp().ln_1p())
         }
         _ => -std::f64::consts::LN_2,
     }
