@@ -94,21 +94,13 @@ impl<'a> Curve<'a> {
         extent: Extent,
         resolution: Resolution,
     ) -> Option<Self> {
-        let mut strands = vec![];
-        // Near the corners of the cube coarse quadrature is not smooth enough to follow, nor where a strong entropy
-        // leaves little to the stiffness that holds q_d fixed.
-        let is_delicate = |kappa: f64| kappa < 1e-2 || task.coupling > 1e4;
-        let delicate = task.one_minus_q_star.is_some_and(is_delicate);
-        let cares: &[Care] = if delicate {
-            &[Care::Smooth, Care::Exact]
-        } else {
-            &[Care::Quick, Care::Better, Care::Exact]
-        };
-        for &care in cares {
+        let mut care = Care::first(&task);
+        let mut strands = self::strands(&task, alpha, extent, care, resolution);
+        while let Some(more) = care.more()
+            && strands.iter().any(|s| s.is_undecided(care))
+        {
+            care = more;
             strands = self::strands(&task, alpha, extent, care, resolution);
-            if !strands.iter().any(|s| s.is_undecided(care)) {
-                break;
-            }
         }
         (!strands.is_empty()).then_some(Self { task, resolution, strands })
     }

@@ -15,7 +15,7 @@ use crate::inherited::InheritedLaw;
 use crate::law::{Field, NODES, Panel, Panels, fold_nodes};
 use crate::overlaps::{Conjugates, Overlaps};
 use crate::resolution::Resolution;
-use crate::site::{Moments, Site};
+use crate::site::{Moments, STRONG_PRIOR, Site};
 use crate::smoothness::Smoothness;
 
 /// Gaussian tails are cut at this many standard deviations above the mean.
@@ -91,8 +91,8 @@ pub struct SiteAverages {
     /// E[ln Z(B) − B] + A/2, which is not a small difference of large numbers where
     /// most weights are close to their teachers'.
     pub ln_z_rest: f64,
-    /// E[ln Z(B) − c ln 2cosh(B/c)] + A/2: the same from the weight that the field alone would put at tanh(B/c). 0 without
-    /// entropy.
+    /// E[ln Z(B) − c ln 2cosh(B/c)] + A/2: the same from the weight that the field alone would put at tanh(B/c). 0 below
+    /// [`STRONG_PRIOR`].
     pub ln_z_from_prior: f64,
     /// E[(⟨m²⟩ − ⟨m⟩²)²], the entropic factor of the replicon.
     pub variance2: f64,
@@ -528,7 +528,7 @@ fn average(
         ln_z += p * site.ln_z(*b, m);
         ln_z_rest += p * ((b.abs() - b) + m.ln_z_from_corner);
         variance2 += p * m.variance * m.variance;
-        if site.entropy > 0.0 {
+        if site.entropy > STRONG_PRIOR {
             ln_z_from_prior += p * site.ln_z_from_prior(*b, m);
         }
     }

@@ -17,11 +17,11 @@ use remanent_math::hermite::Rule;
 
 use crate::inherited::InheritedLaw;
 use crate::overlaps::Conjugates;
+use crate::site::STRONG_PRIOR;
 use crate::task::{Iteration, Task};
 
-/// From this coupling on, free energies are taken relative to the anchors, if the rest of the field moves them little:
-/// by [`FARTHEST`] with a spread of [`WIDEST`], both in θ.
-const STRONG: f64 = 30.0;
+/// Free energies are taken relative to strong anchors if the rest of the field moves weights from them by less than
+/// this in θ, with a spread of less than [`WIDEST`].
 const FARTHEST: f64 = 5.0;
 const WIDEST: f64 = 0.5;
 
@@ -36,7 +36,7 @@ pub(crate) fn free_energy(task: &Task, alpha: f64, c: &Conjugates, iteration: &I
         1.0 - o.r
     };
     let (mean, deviation) = (c.r_hat / task.coupling, c.q_0_hat.sqrt() / task.coupling);
-    let weights = if task.coupling > STRONG && mean < FARTHEST && deviation < WIDEST {
+    let weights = if task.coupling > STRONG_PRIOR && mean < FARTHEST && deviation < WIDEST {
         iteration.site.ln_z_from_prior
             + task.coupling * from_anchors(task.inherited, mean, deviation)
     } else {

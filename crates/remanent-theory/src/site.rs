@@ -69,6 +69,8 @@ pub struct Moments {
 const STRONG_ENTROPY: f64 = 3e3;
 /// And from this stiffness on.
 const STRONG_STIFFNESS: f64 = 1e5;
+/// From this entropy on, free energies are taken relative to the prior ([`Site::ln_z_from_prior`]).
+pub(crate) const STRONG_PRIOR: f64 = 30.0;
 
 impl Site {
     /// Moments in the fields `fields`, which are best given in rising order.

@@ -130,9 +130,21 @@ impl Care {
         })
     }
 
-    /// Whether a trace that leaves something open is repeated with more care.
-    fn is_repeated(self) -> bool {
-        matches!(self, Self::Quick | Self::Better | Self::Smooth)
+    /// How a curve is traced at first.
+    pub(crate) fn first(task: &Task) -> Self {
+        // Near the corners of the cube coarse quadrature is not smooth enough to follow, nor where a strong entropy
+        // leaves little to the stiffness that holds q_d fixed.
+        let is_delicate = |kappa: f64| kappa < 1e-2 || task.coupling > 1e4;
+        if task.one_minus_q_star.is_some_and(is_delicate) { Self::Smooth } else { Self::Quick }
+    }
+
+    /// How a trace that leaves something open is repeated.
+    pub(crate) fn more(self) -> Option<Self> {
+        match self {
+            Self::Quick => Some(Self::Better),
+            Self::Better | Self::Smooth => Some(Self::Exact),
+            Self::Exact | Self::Drawn => None,
+        }
     }
 
     /// Where the curve rises less steeply than this without a fold, or falls
@@ -328,7 +340,7 @@ pub(crate) fn strands(
         .and_then(|y| Strand::trace(task, y, farthest, Extent::Whole, care, wanted, false));
     let end = upward.as_ref().map(|s| s.end);
     // A strand that was lost is traced again with more care, and only then the other one.
-    let is_repeated = end == Some(StrandEnd::Lost) && care.is_repeated();
+    let is_repeated = end == Some(StrandEnd::Lost) && care.more().is_some();
     let downward = if end == Some(StrandEnd::Reached) || is_repeated {
         None
     } else {
