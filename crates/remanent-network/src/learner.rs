@@ -149,6 +149,9 @@ pub struct Parameters {
     pub output_scale: f64,
     /// Whether the factor of the logits is learned.
     pub learned_scale: bool,
+    /// The learning rate of its logarithm, if it is not that of the weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale_lr: Option<f64>,
     /// Standard deviation of θ before learning.
     pub spread: f64,
     /// Images in a step.
@@ -223,6 +226,7 @@ impl Parameters {
             normalisation: Normalisation::None,
             output_scale: 1.0,
             learned_scale: false,
+            scale_lr: None,
             spread: 1.0,
             batch: 64,
             lr: 0.01,

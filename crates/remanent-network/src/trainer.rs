@@ -382,6 +382,9 @@ impl Trainer {
         self.extras.first.resize(values.len(), 0.0);
         self.extras.second.resize(values.len(), 0.0);
         adam::advance(step, &mut self.extras.first, &mut self.extras.second, &mut gradient);
+        if let Parameters { learned_scale: true, scale_lr: Some(rate), .. } = self.parameters {
+            gradient[0] *= (rate / self.parameters.rate()) as f32;
+        }
         values.into_iter().zip(gradient).for_each(|(value, step)| *value -= step);
     }
 

@@ -488,7 +488,7 @@ class Replay:
 
         use_sgd = trace.has_fields and trace.optimizer == "sgd"
         self.optimisers: list[Any] = [Sgd(trace.learning_rate) if use_sgd else self.adam() for _ in trace.layers]
-        self.log_scale_adam = self.adam()
+        self.log_scale_adam = Adam(trace.temperature_rate, tuple(trace.adam))
         self.gain_adam = [self.adam() for _ in self.gain]
         self.shift_adam = [self.adam() for _ in self.shift]
 

@@ -154,6 +154,7 @@ fn trace(folder: &Path, parameters: &Parameters) {
         "adam": parameters.adam,
         "metaplastic": parameters.metaplastic,
         "learned_temperature": parameters.learned_scale,
+        "temperature_rate": parameters.scale_lr.unwrap_or(parameters.lr),
         "examples": EXAMPLES,
         "switches": SWITCHES,
         "beta": betas,
@@ -273,6 +274,10 @@ fn cases() -> Vec<(&'static str, Parameters)> {
         (
             "vcl-both-layer-scale",
             Parameters { normalisation: Normalisation::Layer, learned_scale: true, ..both.clone() },
+        ),
+        (
+            "vcl-both-scale-rate",
+            Parameters { learned_scale: true, scale_lr: Some(0.003), ..both.clone() },
         ),
         ("vcl-both-batch", Parameters { normalisation: Normalisation::Batch, ..both.clone() }),
         (

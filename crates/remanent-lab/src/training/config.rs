@@ -252,6 +252,7 @@ fn parameters(options: &TrainingOptions) -> Result<Parameters, TrainingError> {
         normalisation: given.normalisation.unwrap_or(default.normalisation),
         output_scale: given.output_scale.unwrap_or(default.output_scale),
         learned_scale: given.learned_scale.unwrap_or(default.learned_scale),
+        scale_lr: given.scale_lr.or(default.scale_lr),
         spread: given.spread.unwrap_or(default.spread),
         batch: given.batch.unwrap_or(default.batch),
         lr: given.lr.unwrap_or(lr),
@@ -361,6 +362,9 @@ fn meaningless(key: &str, parameters: &Parameters) -> Option<(String, &'static s
         }
         "adam" if !uses_adam && parameters.samples_weights() => {
             of_learner("it has a step of its own")
+        }
+        "scale_lr" if !parameters.learned_scale => {
+            Some(("a constant factor of the logits".into(), "set learned_scale"))
         }
         "precision" if parameters.batch == 1 => {
             Some(("a batch of 1".into(), "its steps have no matrix products and are f32"))
@@ -539,6 +543,7 @@ mod tests {
             ("gamma_rule = 'weights'", "gamma_rule is not used by the anchor step"),
             ("learner = 'ewc'\ngamma_rule = 'weights'", "only vcl"),
             ("learner = 'ste'\nmetaplastic = true", "vcl, ewc and joint have it"),
+            ("scale_lr = 0.1", "scale_lr is not used by a constant factor of the logits"),
             ("learner = 'ewc'\nrho = 0.5", "choose the fisher online"),
             ("batch = 1\nprecision = 'bf16'", "precision is not used by a batch of 1"),
             ("precision = 'bf61'", "did you mean 'bf16'?"),
