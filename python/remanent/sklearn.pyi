@@ -40,7 +40,7 @@ class ContinualBinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         normalisation: Literal["none", "layer", "batch", "layer-all", "batch-plain"] | None = None,
         output_scale: float | None = None,
         learned_scale: bool | None = None,
-        scale_lr: float | None = None,
+        least_scale: float | None = None,
         spread: float | None = None,
         standardise: ArrayLike | None = None,
         beta_schedule: float | str | Sequence[float] | None = None,

@@ -51,7 +51,7 @@ const TRAININGS: [(&str, &str); 37] = [
         "anchor = 'task'\nlambda = 0.9\nrho = 0.8\nfirst_prior = 'uniform'\nlr_schedule = 'cosine'\nreset_fields = true",
     ),
     ("vcl-reserve", "anchor = 'task'\nreserve = 0.6"),
-    ("vcl-scale", "learned_scale = true\nscale_lr = 0.05"),
+    ("vcl-scale", "learned_scale = true\noutput_scale = 3.0\nleast_scale = 3.0"),
     ("vcl-weights", "anchor = 'task'\ngamma_rule = 'weights'\ngamma = 2.5"),
     (
         "vcl-metaplastic",

@@ -149,9 +149,9 @@ pub struct Parameters {
     pub output_scale: f64,
     /// Whether the factor of the logits is learned.
     pub learned_scale: bool,
-    /// The learning rate of its logarithm, if it is not that of the weights.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scale_lr: Option<f64>,
+    /// The smallest value that it may take while it is learned; 0, none, is not part of the key.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub least_scale: f64,
     /// Standard deviation of θ before learning.
     pub spread: f64,
     /// Images in a step.
@@ -216,6 +216,10 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
 impl Parameters {
     /// The defaults of a learner: the published values where there are any.
     pub fn of(learner: Learner) -> Self {
@@ -226,7 +230,7 @@ impl Parameters {
             normalisation: Normalisation::None,
             output_scale: 1.0,
             learned_scale: false,
-            scale_lr: None,
+            least_scale: 0.0,
             spread: 1.0,
             batch: 64,
             lr: 0.01,

@@ -23,6 +23,8 @@ pub const WIDTH: Range = Range::between(1.0, WIDEST as f64);
 pub const WIDEST: usize = 1 << 16;
 /// Factor of the logits.
 pub const OUTPUT_SCALE: Range = POSITIVE;
+/// Smallest factor of the logits while it is learned.
+pub const LEAST_SCALE: Range = FACTOR;
 /// Deviation of the fields before learning.
 pub const SPREAD: Range = POSITIVE;
 /// Deviation of the pixels.

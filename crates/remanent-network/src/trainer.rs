@@ -382,10 +382,11 @@ impl Trainer {
         self.extras.first.resize(values.len(), 0.0);
         self.extras.second.resize(values.len(), 0.0);
         adam::advance(step, &mut self.extras.first, &mut self.extras.second, &mut gradient);
-        if let Parameters { learned_scale: true, scale_lr: Some(rate), .. } = self.parameters {
-            gradient[0] *= (rate / self.parameters.rate()) as f32;
-        }
         values.into_iter().zip(gradient).for_each(|(value, step)| *value -= step);
+        if self.parameters.learned_scale {
+            let least = self.parameters.least_scale.ln() as f32;
+            self.network.log_scale = self.network.log_scale.max(least);
+        }
     }
 
     /// Ends a task: sets the anchor of the next ones. `task` and seed address the random numbers of

@@ -488,7 +488,7 @@ class Replay:
 
         use_sgd = trace.has_fields and trace.optimizer == "sgd"
         self.optimisers: list[Any] = [Sgd(trace.learning_rate) if use_sgd else self.adam() for _ in trace.layers]
-        self.log_scale_adam = Adam(trace.temperature_rate, tuple(trace.adam))
+        self.log_scale_adam = self.adam()
         self.gain_adam = [self.adam() for _ in self.gain]
         self.shift_adam = [self.adam() for _ in self.shift]
 
@@ -544,6 +544,8 @@ class Replay:
             self.theta[l] = new
         if self.trace.learned_temperature:
             self.log_scale -= float(self.log_scale_adam.step(gradients.log_scale))
+            if self.trace.least_temperature > 0:
+                self.log_scale = max(self.log_scale, float(np.log(self.trace.least_temperature)))
         for l in range(len(self.gain)):
             self.gain[l] = self.gain[l] - self.gain_adam[l].step(gradients.gain[l])
             self.shift[l] = self.shift[l] - self.shift_adam[l].step(gradients.shift[l])

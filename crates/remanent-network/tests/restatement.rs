@@ -154,7 +154,7 @@ fn trace(folder: &Path, parameters: &Parameters) {
         "adam": parameters.adam,
         "metaplastic": parameters.metaplastic,
         "learned_temperature": parameters.learned_scale,
-        "temperature_rate": parameters.scale_lr.unwrap_or(parameters.lr),
+        "least_temperature": parameters.least_scale,
         "examples": EXAMPLES,
         "switches": SWITCHES,
         "beta": betas,
@@ -276,8 +276,8 @@ fn cases() -> Vec<(&'static str, Parameters)> {
             Parameters { normalisation: Normalisation::Layer, learned_scale: true, ..both.clone() },
         ),
         (
-            "vcl-both-scale-rate",
-            Parameters { learned_scale: true, scale_lr: Some(0.003), ..both.clone() },
+            "vcl-both-least-scale",
+            Parameters { learned_scale: true, least_scale: 1.0, ..both.clone() },
         ),
         ("vcl-both-batch", Parameters { normalisation: Normalisation::Batch, ..both.clone() }),
         (

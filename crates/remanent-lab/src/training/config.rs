@@ -243,6 +243,7 @@ fn parameters(options: &TrainingOptions) -> Result<Parameters, TrainingError> {
     let adam_by_form = learner == Learner::Metaplasticity && form == Form::Original;
     let optimizer = if adam_by_form { Optimizer::Adam } else { default.optimizer };
     let lr = if adam_by_form { Parameters::of(Learner::Ste).lr } else { default.lr };
+    let learned_scale = given.learned_scale.unwrap_or(default.learned_scale);
     // One gamma is that of whatever anchor there is.
     let gamma = |own: Option<f64>, default: f64| own.or(given.gamma).unwrap_or(default);
     Ok(Parameters {
@@ -251,8 +252,8 @@ fn parameters(options: &TrainingOptions) -> Result<Parameters, TrainingError> {
         activation: given.activation.unwrap_or(default.activation),
         normalisation: given.normalisation.unwrap_or(default.normalisation),
         output_scale: given.output_scale.unwrap_or(default.output_scale),
-        learned_scale: given.learned_scale.unwrap_or(default.learned_scale),
-        scale_lr: given.scale_lr.or(default.scale_lr),
+        learned_scale,
+        least_scale: if learned_scale { given.least_scale } else { 0.0 },
         spread: given.spread.unwrap_or(default.spread),
         batch: given.batch.unwrap_or(default.batch),
         lr: given.lr.unwrap_or(lr),
@@ -363,7 +364,7 @@ fn meaningless(key: &str, parameters: &Parameters) -> Option<(String, &'static s
         "adam" if !uses_adam && parameters.samples_weights() => {
             of_learner("it has a step of its own")
         }
-        "scale_lr" if !parameters.learned_scale => {
+        "least_scale" if !parameters.learned_scale => {
             Some(("a constant factor of the logits".into(), "set learned_scale"))
         }
         "precision" if parameters.batch == 1 => {
@@ -543,7 +544,7 @@ mod tests {
             ("gamma_rule = 'weights'", "gamma_rule is not used by the anchor step"),
             ("learner = 'ewc'\ngamma_rule = 'weights'", "only vcl"),
             ("learner = 'ste'\nmetaplastic = true", "vcl, ewc and joint have it"),
-            ("scale_lr = 0.1", "scale_lr is not used by a constant factor of the logits"),
+            ("least_scale = 0.1", "least_scale is not used by a constant factor of the logits"),
             ("learner = 'ewc'\nrho = 0.5", "choose the fisher online"),
             ("batch = 1\nprecision = 'bf16'", "precision is not used by a batch of 1"),
             ("precision = 'bf61'", "did you mean 'bf16'?"),

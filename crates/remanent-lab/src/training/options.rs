@@ -213,8 +213,8 @@ options! {
             output_scale: Option<f64> = None, in ranges::OUTPUT_SCALE,
             /// Learn the factor of the logits
             learned_scale: Option<bool> = None,
-            /// Learning rate of the factor of the logits, at any batch, if it is not that of the weights
-            scale_lr: Option<f64> = None, in ranges::LR,
+            /// Smallest value of the factor of the logits while it is learned
+            least_scale: f64 = 0.0, in ranges::LEAST_SCALE,
             /// Standard deviation of the fields before learning; of real weights times the square root of the
             /// number of inputs [default: 1; 10 for bayesbinn, 0.02 for bimu, 2.31 for mesu]
             spread: Option<f64> = None, in ranges::SPREAD,

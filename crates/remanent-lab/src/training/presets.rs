@@ -166,6 +166,7 @@ pub const PRESETS: [Preset; 12] = [
             metaplastic = true
             output_scale = 20.0
             learned_scale = true
+            least_scale = 1.0
         "#,
     },
     Preset {

@@ -270,7 +270,7 @@ const COMMANDS: [Command; 12] = [
             ("reserve", &["0", "0.5", "1", "-1", "2"], false),
             ("reset-fields", &["true", "false"], false),
             ("metaplastic", &["true", "false"], false),
-            ("scale-lr", &["0", "0.02", "-1"], false),
+            ("least-scale", &["0", "2", "-1"], false),
             ("lr-rule", &["constant", "batch", "64"], false),
             ("window", &["0", "1", "100"], false),
             ("fisher", &["variance", "empirical", "online"], false),
