@@ -283,13 +283,18 @@ fn wait_alone(directory: &Path, worker: &Worker) -> Result<(), StoreError> {
     Err(StoreError::InUse(directory.to_owned()))
 }
 
+/// Every folder that a run may have.
+fn all_folders() -> impl Iterator<Item = &'static str> {
+    FOLDERS.into_iter().chain([PLANS, FAILURES, CLAIMS, times::PARTS])
+}
+
 /// Removes a run: all that a store writes into its directory. Refused with [`StoreError::InUse`] while others work
 /// there. Other files stay.
 pub fn remove(directory: &Path) -> Result<(), StoreError> {
     let worker = Worker::start(directory, "")?;
     wait_alone(directory, &worker)?;
     clear_leftovers(directory, &worker)?;
-    for folder in FOLDERS.into_iter().chain([PLANS, FAILURES, CLAIMS, times::PARTS]) {
+    for folder in all_folders() {
         let path = directory.join(folder);
         match fs::remove_dir_all(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -312,7 +317,7 @@ fn clear_leftovers(directory: &Path, worker: &Worker) -> Result<(), FileError> {
 /// Removes what programs have left that were killed while they wrote. Nobody else works in the directory.
 fn sweep(directory: &Path) -> Result<(), FileError> {
     atomic::sweep(directory)?;
-    for folder in FOLDERS {
+    for folder in all_folders() {
         for part in layout::parts(&directory.join(folder))? {
             atomic::sweep(&part)?;
         }

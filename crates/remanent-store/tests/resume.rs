@@ -141,7 +141,10 @@ fn killed_and_resumed_equals_uninterrupted() {
     };
     let saved = checkpoints.iter().filter(saved).count() as u64;
     assert!(saved >= 1, "{checkpoints:?}");
-    fs::write(run.join("checkpoints/.remanent-half.tmp"), "half").unwrap();
+    for folder in ["checkpoints", "plans"] {
+        fs::create_dir_all(run.join(folder)).unwrap();
+        fs::write(run.join(folder).join(".remanent-half.tmp"), "half").unwrap();
+    }
 
     let ledger = Ledger::default();
     let records = open(&run).run(&toys(4, &ledger), &ledger, &ledger.interrupt).unwrap();
