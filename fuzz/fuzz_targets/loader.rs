@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 
+// The campaign uses more of it.
+#[allow(dead_code)]
 #[path = "../../crates/remanent/tests/campaigns/loaders.rs"]
 mod loaders;
 
