@@ -94,7 +94,7 @@ impl Newton {
             }
             // Along a Jacobian taken here it pays to shorten the step; along an old one it does not.
             let trials = if fresh && norm > self.tolerance { 6 } else { 1 };
-            let improved = step.and_then(|step| self.improve(f, &x, &step, norm, trials));
+            let improved = step.and_then(|step| self.improve(f, &x, &j, &step, norm, trials));
             match improved {
                 Some((xc, rc, nc)) => {
                     let step = axpy(&xc, -1.0, &x);
@@ -132,29 +132,41 @@ impl Newton {
     }
 
     /// The first of up to `trials` ever shorter steps against `step` that makes the residual
-    /// smaller than 0.95 `norm`: where it leads, the residuals there and their norm.
+    /// smaller than 0.95 `norm`: where it leads, the residuals there and their norm. If there is none near a root, the
+    /// whole step, if it halves at least what is left to go by the same Jacobian `j`: an equation that is much
+    /// steeper than the others may have a larger residual nearer to the root.
     fn improve<const N: usize>(
         &self,
         f: &mut dyn FnMut(&[f64; N]) -> Option<[f64; N]>,
         x: &[f64; N],
+        j: &[[f64; N]; N],
         step: &[f64; N],
         norm: f64,
         trials: usize,
     ) -> Option<([f64; N], [f64; N], f64)> {
-        let mut factor = -(self.max_step / max_norm(step)).min(1.0);
-        for _ in 0..trials {
+        let length = max_norm(step);
+        let mut factor = -(self.max_step / length).min(1.0);
+        let mut nearer = None;
+        for trial in 0..trials {
             let candidate = axpy(x, factor, step);
             if let Some(r) = f(&candidate) {
                 let reached = max_norm(&r);
                 if reached < 0.95 * norm {
                     return Some((candidate, r, reached));
                 }
+                let is_whole = trial == 0 && trials > 1 && length < NEAR;
+                if is_whole && solve(*j, r).is_some_and(|left| max_norm(&left) < 0.5 * length) {
+                    nearer = Some((candidate, r, reached));
+                }
             }
             factor *= 0.35;
         }
-        None
+        nearer
     }
 }
+
+/// Roots that are a step of less than this away are near.
+const NEAR: f64 = 1e-5;
 
 /// The Jacobian of `f` at `x` by forward differences; `r` is `f(x)`.
 pub fn differences<const N: usize>(
@@ -207,6 +219,17 @@ mod tests {
         let root = Newton { remaining: 1e-11, ..Newton::default() }.solve(&mut f, start, jacobian);
         assert!((root.x[0] - 0.3).abs() < 1e-11 && (root.x[1] - 0.3).abs() < 1e-11, "{root:?}");
         assert_eq!(Newton::default().solve(&mut f, start, jacobian).x, start);
+    }
+
+    /// With forward differences the steep equation misses its root by more than the residual of the flat one.
+    #[test]
+    fn a_steep_equation_does_not_hold_back_a_flat_one() {
+        let steep = |d: f64| 1e6 * (d + 3e3 * d * d);
+        let mut f = |x: &[f64; 2]| Some([steep(x[0] - x[1]), x[0] - 0.3]);
+        let start = [0.3 + 3e-8, 0.3 + 3e-8 - 1e-16];
+        let root = Newton::default().solve(&mut f, start, None);
+        assert_eq!(root.outcome, Outcome::Converged, "{root:?}");
+        assert!((root.x[0] - 0.3).abs() < 1e-11, "{root:?}");
     }
 
     #[test]
