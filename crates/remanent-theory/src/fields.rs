@@ -91,8 +91,8 @@ pub struct SiteAverages {
     /// E[ln Z(B) − B] + A/2, which is not a small difference of large numbers where
     /// most weights are close to their teachers'.
     pub ln_z_rest: f64,
-    /// E[ln Z(B) − c ln 2cosh(B/c)] + A/2: the same from the weight that the field alone would put at tanh(B/c). 0 below
-    /// [`STRONG_PRIOR`].
+    /// E[ln Z(B) − c ln 2cosh(B/c)] + A/2: the same from the weight that the field alone would put at tanh(B/c). 0 where
+    /// c is small.
     pub ln_z_from_prior: f64,
     /// E[(⟨m²⟩ − ⟨m⟩²)²], the entropic factor of the replicon.
     pub variance2: f64,
