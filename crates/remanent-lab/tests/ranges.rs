@@ -152,6 +152,7 @@ fn trainings() {
         .map(|learner| format!("{stream}\nlearner = '{}'", learner.word()))
         .collect();
     bases.push(format!("{stream}\nanchor = 'both'"));
+    bases.push(format!("{stream}\nlearned_scale = true"));
     check("train", &<Training as Experiment>::Options::list(), &bases, read_training);
 }
 
