@@ -35,7 +35,7 @@ pub struct Fading {
     pub reserve: f64,
 }
 
-fn is_zero(value: &f64) -> bool {
+pub(crate) fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
 

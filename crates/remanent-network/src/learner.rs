@@ -4,7 +4,7 @@ use remanent_math::philox::Stream;
 use serde::{Deserialize, Serialize};
 
 use crate::architecture::{Activation, Architecture, Normalisation};
-use crate::fading::Fading;
+use crate::fading::{self, Fading};
 use crate::network::{Network, Weights};
 use crate::parameters::{ParameterError, list_of};
 use crate::pass::{OwnedNoise, normal_noise, uniform_noise};
@@ -150,7 +150,7 @@ pub struct Parameters {
     /// Whether the factor of the logits is learned.
     pub learned_scale: bool,
     /// The smallest value that it may take while it is learned; 0, none, is not part of the key.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "fading::is_zero")]
     pub least_scale: f64,
     /// Standard deviation of θ before learning.
     pub spread: f64,
@@ -214,10 +214,6 @@ pub struct Parameters {
 
 fn is_false(value: &bool) -> bool {
     !value
-}
-
-fn is_zero(value: &f64) -> bool {
-    *value == 0.0
 }
 
 impl Parameters {

@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 
 use remanent_math::hermite::Rule;
 
-use crate::inherited::InheritedLaw;
+use crate::inherited::{InheritedLaw, average};
 use crate::overlaps::Conjugates;
 use crate::site::STRONG_PRIOR;
 use crate::task::{Iteration, Task};
@@ -83,11 +83,6 @@ fn from_anchors(inherited: Option<&InheritedLaw>, mean: f64, deviation: f64) -> 
 
 static RULES: LazyLock<[Rule; 3]> = LazyLock::new(|| [8, 16, 48].map(Rule::new));
 
-/// The average over the anchors, which are 0 if nothing is inherited.
-fn average(inherited: Option<&InheritedLaw>, f: impl Fn(f64) -> f64) -> f64 {
-    inherited.map_or_else(|| f(0.0), |law| law.average(&f))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,7 +138,7 @@ mod tests {
         let sum = site.ln_z_from_prior
             + coupling * from_anchors(Some(&law), c.r_hat / coupling, c.q_0_hat.sqrt() / coupling);
         let width = |theta: f64| 0.5 * (std::f64::consts::TAU / coupling).ln() - theta.cosh().ln();
-        let expected = law.average(width);
+        let expected = average(Some(&law), width);
         assert!((sum / expected - 1.0).abs() < 1e-6, "{sum} {expected}");
     }
 }

@@ -154,9 +154,12 @@ impl InheritedLaw {
     pub(crate) fn joint(&self) -> &JointMasses {
         &self.joint
     }
+}
 
-    /// The average of a function of θ̃.
-    pub(crate) fn average(&self, f: impl Fn(f64) -> f64) -> f64 {
-        self.panels.thetas.iter().zip(&self.total).map(|(theta, p)| p * f(*theta)).sum()
-    }
+/// The average of a function of the anchor, which is 0 if nothing is inherited.
+pub(crate) fn average(inherited: Option<&InheritedLaw>, f: impl Fn(f64) -> f64) -> f64 {
+    let of = |law: &InheritedLaw| {
+        law.panels.thetas.iter().zip(&law.total).map(|(theta, p)| p * f(*theta)).sum()
+    };
+    inherited.map_or_else(|| f(0.0), of)
 }

@@ -33,7 +33,7 @@ mod shape;
 pub(crate) use self::densities::Densities;
 use self::halves::all_sign_probabilities;
 use self::outwards::all_moments;
-use self::shape::{DEPTH, Hyperbolic, SitePoint};
+use self::shape::{DEPTH, Hyperbolic, Origin};
 
 /// The measure, for every field.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,12 +102,10 @@ impl Site {
     /// ln Z(B) − c ln 2cosh(B/c) + A/2, given the moments at B, with entropy. At any place it is −c KL(m, tanh B/c) that
     /// enters instead of B m + c S(m), two large numbers that cancel where an anchor is strong.
     pub(crate) fn ln_z_from_prior(&self, field: f64, moments: &Moments) -> f64 {
-        let gap = SitePoint::at::<false>(moments.reference).gap;
-        let moved = moments.reference - field.abs() / self.entropy;
-        // KL = m δ − ln(cosh θ/cosh(θ − δ)).
-        let divergence = (0.5 * gap * (2.0 * moved).exp_m1()).ln_1p() - gap * moved;
-        moments.ln_z_from_reference + 0.5 * self.stiffness * gap * (2.0 - gap)
-            - self.entropy * divergence
+        let prior = Origin::at(field.abs() / self.entropy);
+        let place = prior.moved::<true>(moments.reference - prior.theta);
+        moments.ln_z_from_reference + 0.5 * self.stiffness * place.one_minus_m2
+            - self.entropy * place.divergence
     }
 
     /// The width of the measure around its mode, if that is at θ, and how far the
@@ -201,6 +199,7 @@ impl Site {
 mod tests {
     use remanent_math::legendre;
 
+    use super::shape::SitePoint;
     use super::*;
 
     /// ln Z, ⟨1 − m⟩ and the variance by brute force: panels in θ over [−20, 20].

@@ -27,7 +27,8 @@ use crate::values::{self, ValueError};
 /// and the estimate counts what grids do not resolve; 6, branches of constrained tasks are named and found anew, and q_0 − r² is
 /// known to 1e-8 where all weights are nearly the same; 7, laws of anchors have other panels, and those of two modes near
 /// q_⋆ = 1 are smooth; 8, Newton's method takes its last step, and laws reach further;
-/// 9, they reach so far that rare weights with the wrong sign are known, and poor branches at fixed q_d are found.
+/// 9, they reach so far that rare weights with the wrong sign are known, and poor branches at fixed q_d are found;
+/// 10, −βf behind strong anchors is known to rounding.
 const REVISION: u32 = 10;
 /// The same for `tune`.
 const TUNE_REVISION: u32 = 11;

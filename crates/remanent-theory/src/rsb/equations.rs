@@ -17,7 +17,7 @@ use super::energy::{StepEnergy, step_energy};
 use super::narrow::Width;
 use super::site::{StepSite, Surroundings};
 use super::state::{State, StepConjugates, StepOverlaps, alpha_index, x_index};
-use crate::inherited::InheritedLaw;
+use crate::inherited::{InheritedLaw, average};
 use crate::resolution::Resolution;
 
 /// Fields change the moments of a site measure over a distance √(1 + A) at least. A variance below this part of
@@ -212,18 +212,13 @@ pub fn phi(system: &System, state: &State, turn: &Turn) -> f64 {
         - 0.5 * (q_hat[steps] * o.q_d_minus_q_k + broken)
         - c.r_hat * o.r
         + turn.site.g_s
-        + system.coupling * kl_constant(system)
+        + system.coupling * kl_constant(system.inherited)
         + state.alpha * turn.energy.g_e
 }
 
-/// E[½ ln((1 − m̃²)/4)].
-fn kl_constant(system: &System) -> f64 {
-    match system.inherited {
-        Some(inherited) if system.coupling > 0.0 => {
-            inherited.average(|theta| -theta.abs() - (-2.0 * theta.abs()).exp().ln_1p())
-        }
-        _ => -std::f64::consts::LN_2,
-    }
+/// E[½ ln((1 − m̃²)/4)] = −E[ln 2cosh θ̃].
+fn kl_constant(inherited: Option<&InheritedLaw>) -> f64 {
+    average(inherited, |theta| -theta.abs() - (-2.0 * theta.abs()).exp().ln_1p())
 }
 
 /// λ_l = 1 − α E_T⟨ψ_l''²⟩ ∫Dz⟨ψ_l''²⟩, for l = 0 … K.
