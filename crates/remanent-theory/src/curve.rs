@@ -14,7 +14,7 @@ use remanent_math::scalar;
 use serde::{Deserialize, Serialize};
 
 use crate::resolution::Resolution;
-use crate::strand::{Care, Extent, equations, strands};
+use crate::strand::{Care, Extent, equations, hermite, strands};
 pub use crate::strand::{CurvePoint, Fold, Strand, StrandEnd};
 use crate::task::{Coordinates, Task};
 
@@ -368,16 +368,4 @@ fn start(part: (Branch, bool), y: [f64; 4], jacobian: &[[f64; 4]; 4]) -> Start {
         jacobian: std::array::from_fn(|i| std::array::from_fn(|j| jacobian[i][j])),
         between: None,
     }
-}
-
-/// Cubic interpolation between two points of the curve, by their tangents.
-fn hermite(a: &CurvePoint, b: &CurvePoint, x: f64) -> [f64; 4] {
-    let length = (0..4).map(|k| (b.y[k] - a.y[k]).powi(2)).sum::<f64>().sqrt();
-    let (x2, x3) = (x * x, x * x * x);
-    std::array::from_fn(|k| {
-        (2.0 * x3 - 3.0 * x2 + 1.0) * a.y[k]
-            + (x3 - 2.0 * x2 + x) * length * a.tangent[k]
-            + (3.0 * x2 - 2.0 * x3) * b.y[k]
-            + (x3 - x2) * length * b.tangent[k]
-    })
 }

@@ -348,6 +348,7 @@ fn clenshaw(x: &[f64; LANES], coefficient: impl Fn(usize, usize) -> f64) -> [f64
 
 /// Nodes and masses of each law on the parts of panels that a Gaussian near the end of one sees: all of a short
 /// panel, and the two ends of a long one, in pieces no longer than a few widths.
+#[inline(always)]
 fn pieces(panels: &[Panel], laws: &[&[[f64; NODES]]], width: f64) -> (Vec<f64>, Vec<Vec<f64>>) {
     let (nodes, weights) = &*LEGENDRE;
     let (mut thetas, mut masses) = (vec![], vec![vec![]; laws.len()]);

@@ -34,6 +34,8 @@ const SURE: f64 = 3e-10;
 const FALLS: f64 = 0.1;
 /// By how much noise may exceed the larger of two samples of it.
 const NOISE: f64 = 3.0;
+/// Differences of more than this that hardly fall are no errors of quadrature: the root itself is not found well enough.
+const HOPELESS: f64 = 1e-6;
 /// How many stages there are at most.
 const STAGES: usize = 7;
 /// The size by which smaller values of 1 − p count if a task inherits something.
@@ -274,11 +276,12 @@ pub fn climb(
     let mut best = stages.len() - 1;
     let mut before = f64::INFINITY;
     let mut is_sure = true;
+    let mut first = None;
     while stages.len() < STAGES {
         let Some(stage) = next(stages, stages.len()) else { break };
         let difference = stages[stages.len() - 1].difference(&stage);
         let uncertainty = stage.uncertainty;
-        let is_rounding = difference <= ACCURACY && stage.rounding > ACCURACY;
+        let is_at_floor = difference <= ACCURACY && stage.rounding.max(stage.rarest()) > ACCURACY;
         stages.push(stage);
         let falls = difference <= SURE || difference <= FALLS * before;
         let is_noise = !falls && difference <= ACCURACY;
@@ -292,8 +295,12 @@ pub fn climb(
         }
         is_sure = difference <= SURE || before.is_finite();
         let stays = is_noise && before <= ACCURACY;
-        // More nodes than these bring in rounding only.
-        if (estimate <= ACCURACY && is_sure) || estimate > 3.0 * smallest || is_rounding || stays {
+        // Nor do more nodes help where 2.8 times as many as at first brought next to nothing.
+        let at_first = *first.get_or_insert(difference);
+        let is_hopeless = stages.len() > 3 && difference > HOPELESS && difference > 0.3 * at_first;
+        // More nodes than these bring in rounding only, or leave what no number of nodes resolves.
+        let is_done = estimate <= ACCURACY && is_sure;
+        if is_done || estimate > 3.0 * smallest || is_at_floor || stays || is_hopeless {
             break;
         }
         before = difference;
@@ -324,4 +331,71 @@ pub fn finish(task: &Task, alpha: f64, found: &Found, resolution: Resolution) ->
         stages[level - 1].refined(task, alpha, resolution.level(level))
     });
     conclude(&stages, estimate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ends::start_of_poor;
+
+    /// A stage of a solution at β = 5.
+    fn stage() -> Stage {
+        let task = Task::new(5.0).unwrap();
+        let [a, b, c, ln_alpha] = start_of_poor(&task, 1.0, Resolution::STANDARD).unwrap();
+        let alpha = ln_alpha.exp();
+        let root = task.solve(alpha, [a, b, c], None, Resolution::STANDARD);
+        Stage::at(&task, alpha, Branch::Only, root, Resolution::STANDARD).unwrap()
+    }
+
+    /// How many stages are added if each is `next` of the one before, and the estimate at the end.
+    fn stages_added(first: Stage, next: impl Fn(&Stage) -> Stage) -> (usize, f64) {
+        let mut added = 0;
+        let estimate = climb(&mut vec![first], |stages, _| {
+            added += 1;
+            stages.last().map(&next)
+        });
+        (added, estimate)
+    }
+
+    #[test]
+    fn stages_that_agree_are_enough() {
+        let (added, estimate) = stages_added(stage(), Clone::clone);
+        assert_eq!(added, 1);
+        assert!(estimate <= ACCURACY);
+    }
+
+    #[test]
+    fn no_stage_is_added_for_what_no_number_of_nodes_resolves() {
+        let mut first = stage();
+        first.floor = RARE;
+        first.solution.q_0_minus_r2 = 1e-30;
+        let rarest = first.rarest();
+        assert!(rarest > ACCURACY);
+        let (added, estimate) = stages_added(first, |s| Stage { uncertainty: rarest, ..s.clone() });
+        assert_eq!(added, 1);
+        assert_eq!(estimate, rarest);
+    }
+
+    #[test]
+    fn few_stages_are_added_where_more_nodes_bring_nothing() {
+        let moved = |s: &Stage| {
+            let mut s = s.clone();
+            s.solution.q_d += if s.solution.q_d > 0.3 { -0.05 } else { 0.05 };
+            s
+        };
+        let mut first = stage();
+        first.solution.q_d = 0.31;
+        let (added, estimate) = stages_added(first, moved);
+        assert_eq!(added, 3);
+        assert!(estimate > 0.1);
+        // Errors that fall are followed farther.
+        let halved = |s: &Stage| {
+            let mut s = s.clone();
+            s.solution.q_d = 0.3 + 0.5 * (s.solution.q_d - 0.3);
+            s
+        };
+        let mut first = stage();
+        first.solution.q_d = 0.31;
+        assert_eq!(stages_added(first, halved).0, STAGES - 1);
+    }
 }

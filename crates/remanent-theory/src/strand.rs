@@ -56,6 +56,8 @@ pub struct Strand {
     corner_fields: f64,
     /// Whether q_d is held fixed.
     is_held: bool,
+    /// Whether the curve was not found between some of the points.
+    has_gap: bool,
     pub(crate) folds: Vec<OnceLock<Option<Fold>>>,
 }
 
@@ -63,6 +65,8 @@ pub struct Strand {
 const FARTHEST_ALPHA: f64 = 60.0;
 /// Where ln α moves less than this per unit of length, folds are to be expected.
 const SLOW: f64 = 0.03;
+/// The same where tangents are rough.
+const RATHER_SLOW: f64 = 0.2;
 /// A strand whose ln α moves less than this per unit of length, at fields of
 /// more than `CORNER_FIELDS`, is on its way into the corner.
 const CORNER_SLOPE: f64 = 3e-4;
@@ -89,6 +93,20 @@ pub(crate) enum Extent {
         from: f64,
     },
 }
+
+/// How often points are added where a trace leaves open how many folds there are.
+const CLOSER: usize = 4;
+/// Changes of ln q̂_0, ln r̂ and ln α that are too small to hold a pair of folds that matters.
+const STILL: f64 = 1e-5;
+/// Where more chords than these are open, the trace is too rough for that.
+const MANY: usize = 8;
+
+/// The residual halfway between two points of a trace, as it is interpolated, from which the curve may go another way.
+const OFF: f64 = 0.003;
+/// Shorter steps than this lead past nothing.
+const LONG: f64 = 0.5;
+/// How often a step is halved where it does.
+const HALVINGS: usize = 4;
 
 /// How far in ln α a strand is traced beyond the smallest α wanted: farther than a fold matters to
 /// the solutions near it.
@@ -125,7 +143,8 @@ impl Care {
         Resolution::unchecked(match self {
             Self::Quick => most * COARSE,
             Self::Better => most * 1.7 * COARSE,
-            Self::Smooth | Self::Exact => most * 0.75,
+            Self::Smooth => most * 0.5,
+            Self::Exact => most * 0.75,
             Self::Drawn => return wanted,
         })
     }
@@ -210,9 +229,14 @@ impl Strand {
             corner || cut || p.y[3] > farthest || p.y[3] < lowest
         };
         let (mut points, end) = care.tracer().trace(&mut f, first, &mut done);
+        let mut has_gap = false;
+        if care != Care::Drawn {
+            (points, has_gap) = without_detours(&mut f, &points, &outside_corner);
+        }
         // Where α hardly moves, whether it rises or falls is worth a Jacobian.
-        for p in &mut points {
-            if p.tangent[3].abs() < SLOW && outside_corner(p) {
+        let is_flat = flat_points(&points, care);
+        for (p, _) in points.iter_mut().zip(is_flat).filter(|(_, is_flat)| *is_flat) {
+            if outside_corner(p) {
                 let exact = (care == Care::Smooth).then(|| advance(&mut f, p, 0.0, 1e-7)).flatten();
                 let near = || point_at(&mut f, p.y, &p.tangent, 1e-6);
                 *p = exact.or_else(near).unwrap_or(*p);
@@ -236,40 +260,94 @@ impl Strand {
             points.iter_mut().for_each(|p| p.tangent = p.tangent.map(|v| -v));
         }
         let from_above = from_above && !whole;
-        let rises = |p: &CurvePoint| p.tangent[3] > 0.0;
-        let before_folds: Vec<usize> =
-            (0..points.len() - 1).filter(|&i| rises(&points[i]) != rises(&points[i + 1])).collect();
-        let folds = before_folds.iter().map(|_| OnceLock::new()).collect();
         let is_held = task.one_minus_q_star.is_some();
-        Some(Self { points, from_above, end, before_folds, folds, corner_fields, is_held })
+        let (before_folds, folds) = (vec![], vec![]);
+        let mut strand =
+            Self { points, from_above, end, before_folds, folds, corner_fields, is_held, has_gap };
+        strand.count_folds();
+        if care == Care::Smooth {
+            strand.look_closer(task, care, wanted);
+        }
+        Some(strand)
+    }
+
+    fn count_folds(&mut self) {
+        let rises = |p: &CurvePoint| p.tangent[3] > 0.0;
+        let turns = |i: &usize| rises(&self.points[*i]) != rises(&self.points[i + 1]);
+        self.before_folds = (0..self.points.len() - 1).filter(turns).collect();
+        self.folds = self.before_folds.iter().map(|_| OnceLock::new()).collect();
+    }
+
+    /// Adds points with exact tangents where the trace leaves open how many folds there are. That is much less work than
+    /// to trace the whole strand again.
+    fn look_closer(&mut self, task: &Task, care: Care, wanted: Resolution) {
+        let mut f = equations(task, Care::Exact.resolution(wanted));
+        for _ in 0..CLOSER {
+            let open = self.open_chords(care.undecided());
+            if open.is_empty() || open.len() > MANY {
+                break;
+            }
+            for &i in open.iter().rev() {
+                let (a, b) = (&self.points[i], &self.points[i + 1]);
+                let guess = Point { y: hermite(a, b, 0.5), ..*a };
+                let Some(between) = advance(&mut f, &guess, 0.0, 1e-7) else { continue };
+                let ends = [a, b].map(|p| advance(&mut f, p, 0.0, 1e-7).unwrap_or(*p));
+                [self.points[i], self.points[i + 1]] = ends;
+                self.points.insert(i + 1, between);
+            }
+            self.count_folds();
+        }
     }
 
     /// Whether a trace with this care leaves open how many folds there are.
     pub(crate) fn is_undecided(&self, care: Care) -> bool {
         let limit = care.undecided();
-        let outside_corner = |p: &CurvePoint| p.y[1] < self.corner_fields - 6.0;
-        let outside: Vec<&CurvePoint> = self.points.iter().filter(|p| outside_corner(p)).collect();
-        let nearly_folds = outside.windows(3).any(|w| {
-            let (slopes, lengths) = if self.is_held { slopes_along_a(w) } else { slopes(w) };
-            slopes[1] <= slopes[0]
-                && slopes[1] <= slopes[2]
-                && slopes[0].min(slopes[2]) > 0.0
-                && lowest(lengths, slopes) < limit
-        });
         let barely_folds = self
             .before_folds
             .windows(2)
             .any(|pair| (self.rough_fold(pair[0]) - self.rough_fold(pair[1])).abs() < limit);
+        barely_folds
+            || self.has_gap
+            || self.end == StrandEnd::Lost
+            || !self.open_chords(limit).is_empty()
+    }
+
+    /// The chords that may hide a pair of folds, each by the index of its first point, in rising order.
+    fn open_chords(&self, limit: f64) -> Vec<usize> {
+        let is_outside_corner = |i: usize| self.points[i].y[1] < self.corner_fields - 6.0;
+        let outside: Vec<usize> =
+            (0..self.points.len()).filter(|i| is_outside_corner(*i)).collect();
+        let nearly_folds = |w: &&[usize]| {
+            let points = [w[0], w[1], w[2]].map(|i| &self.points[i]);
+            let (slopes, lengths) =
+                if self.is_held { slopes_along_a(&points) } else { slopes(&points) };
+            slopes[1] <= slopes[0]
+                && slopes[1] <= slopes[2]
+                && slopes[0].min(slopes[2]) > 0.0
+                && lowest(lengths, slopes) < limit
+        };
         // A chord much flatter than the tangents at both of its ends hides a pair of folds.
-        let hides_a_pair = self.points.windows(2).any(|w| {
-            let (a, b) = (&w[0], &w[1]);
+        let hides_a_pair = |i: &usize| {
+            let (a, b) = (&self.points[*i], &self.points[i + 1]);
             let length = (0..4).map(|k| (b.y[k] - a.y[k]).powi(2)).sum::<f64>().sqrt();
             let slope = (b.y[3] - a.y[3]) / length;
             let (low, high) = (a.tangent[3].min(b.tangent[3]), a.tangent[3].max(b.tangent[3]));
-            outside_corner(b)
+            is_outside_corner(i + 1)
                 && ((low > 0.0 && slope < 0.3 * low) || (high < 0.0 && slope > 0.3 * high))
-        });
-        nearly_folds || barely_folds || hides_a_pair || self.end == StrandEnd::Lost
+        };
+        let around = outside.windows(3).filter(nearly_folds).flat_map(|w| [w[1] - 1, w[1]]);
+        let hiding = (0..self.points.len() - 1).filter(hides_a_pair);
+        let mut open: Vec<usize> = around.chain(hiding).filter(|i| !self.is_still(*i)).collect();
+        open.sort_unstable();
+        open.dedup();
+        open
+    }
+
+    /// Whether nothing changes between point i and the next: if q_d is held fixed, A goes through 0 while it is small against
+    /// all else, and takes several steps for that.
+    fn is_still(&self, i: usize) -> bool {
+        let (a, b) = (&self.points[i].y, &self.points[i + 1].y);
+        self.is_held && (1..4).all(|k| (b[k] - a[k]).abs() < STILL)
     }
 
     /// ln α of the fold after point i, within the trace's step.
@@ -288,6 +366,58 @@ impl Strand {
     pub fn passed(&self, index: usize) -> usize {
         self.before_folds.iter().filter(|&&i| index > i).count()
     }
+}
+
+/// The points of a trace and more between them, where the curve is not what the points imply: a long step may lead past two folds
+/// to a place where the curve has the same direction again. And whether the curve was not found somewhere.
+fn without_detours(
+    f: &mut impl FnMut(&[f64; 4]) -> Option<[f64; 4]>,
+    points: &[CurvePoint],
+    outside_corner: &impl Fn(&CurvePoint) -> bool,
+) -> (Vec<CurvePoint>, bool) {
+    let mut all = vec![points[0]];
+    // The points still to be reached, the nearest last, and how often the way to each was halved.
+    let mut ahead: Vec<(CurvePoint, usize)> = points[1..].iter().rev().map(|p| (*p, 0)).collect();
+    let mut has_gap = false;
+    while let Some((to, halved)) = ahead.pop() {
+        let from = all[all.len() - 1];
+        let (mut is_off, mut found) = (false, None);
+        let length = (0..4).map(|k| (to.y[k] - from.y[k]).powi(2)).sum::<f64>().sqrt();
+        if halved < HALVINGS && length > LONG && outside_corner(&to) {
+            // Not in the middle at first: two folds around it are symmetric.
+            for x in [0.3, 0.7, 0.5] {
+                let y = hermite(&from, &to, x);
+                if f(&y).is_none_or(|r| r[..3].iter().any(|r| r.abs() > OFF)) {
+                    is_off = true;
+                    found = advance(f, &Point { y, ..from }, 0.0, 1e-5);
+                }
+                if found.is_some() || (x == 0.7 && !is_off) {
+                    break;
+                }
+            }
+        }
+        has_gap |= is_off && found.is_none();
+        match found {
+            Some(between) => ahead.extend([(to, halved + 1), (between, halved + 1)]),
+            None => all.push(to),
+        }
+    }
+    (all, has_gap)
+}
+
+/// Whether α hardly moves at each point. Tangents of a rough trace are averages over long steps: where they are flatter than
+/// before and after, the curve itself may be much flatter, at this point or at a neighbour.
+fn flat_points(points: &[CurvePoint], care: Care) -> Vec<bool> {
+    let slope = |i: usize| points[i].tangent[3].abs();
+    let mut flat: Vec<bool> = (0..points.len()).map(|i| slope(i) < SLOW).collect();
+    if care == Care::Smooth {
+        for i in 1..points.len().max(1) - 1 {
+            if slope(i) < RATHER_SLOW && slope(i) <= slope(i - 1).min(slope(i + 1)) {
+                flat[i - 1..=i + 1].fill(true);
+            }
+        }
+    }
+    flat
 }
 
 /// d ln α / ds at three neighbouring points, and the lengths between them.
@@ -324,6 +454,18 @@ fn lowest([a, b]: [f64; 2], slopes: [f64; 3]) -> f64 {
     let bend = 2.0 * (right - left) / (a + b);
     let slope = (left * b + right * a) / (a + b);
     if bend > 0.0 { slopes[1] - 0.5 * slope * slope / bend } else { slopes[1] }
+}
+
+/// Cubic interpolation between two points of the curve, by their tangents.
+pub(crate) fn hermite(a: &CurvePoint, b: &CurvePoint, x: f64) -> [f64; 4] {
+    let length = (0..4).map(|k| (b.y[k] - a.y[k]).powi(2)).sum::<f64>().sqrt();
+    let (x2, x3) = (x * x, x * x * x);
+    std::array::from_fn(|k| {
+        (2.0 * x3 - 3.0 * x2 + 1.0) * a.y[k]
+            + (x3 - 2.0 * x2 + x) * length * a.tangent[k]
+            + (3.0 * x2 - 2.0 * x3) * b.y[k]
+            + (x3 - x2) * length * b.tangent[k]
+    })
 }
 
 /// The strand from α → 0, and the one from α → ∞ if the first does not lead there.
@@ -378,3 +520,20 @@ pub(crate) fn equations<'t>(
 
 /// How many iterations are remembered: those of a Jacobian, and the one before.
 const REMEMBERED: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closer_look_decides_where_nothing_but_the_stiffness_changes() {
+        for (beta, kappa) in [(1e3, 1e-9), (354.0, 1e-9), (60.0, 1e-6), (5.0, 1e-4), (1.0, 1e-3)] {
+            let task = Task { one_minus_q_star: Some(kappa), ..Task::new(beta).unwrap() };
+            let trace = |care| strands(&task, 250.0, Extent::Whole, care, Resolution::STANDARD);
+            let count = |strands: &[Strand]| strands.iter().map(Strand::fold_count).sum::<usize>();
+            let (smooth, exact) = (trace(Care::Smooth), trace(Care::Exact));
+            assert!(!smooth.iter().any(|s| s.is_undecided(Care::Smooth)), "beta {beta}");
+            assert_eq!(count(&smooth), count(&exact), "beta {beta}, 1 - q_star {kappa}");
+        }
+    }
+}

@@ -31,9 +31,11 @@ fn replicon(task: &Task, y: &[f64; 4], resolution: Resolution) -> Option<f64> {
 pub(super) struct Lowest<'a, 'b> {
     curve: &'b Curve<'a>,
     resolution: Resolution,
+    /// The replicon at the traced points.
+    values: Vec<f64>,
     /// The traced point with the smallest replicon.
     nearest: usize,
-    /// Where it is smallest, in units of the traced intervals before (−1 to 0) and behind (0 to 1).
+    /// Where it is smallest: an index of traced points, with a fraction.
     place: f64,
     /// The replicon there.
     pub(super) value: f64,
@@ -46,18 +48,22 @@ impl<'a, 'b> Lowest<'a, 'b> {
         let values: Vec<f64> = points.iter().map(|p| value(&p.y)).collect();
         let nearest =
             (1..points.len().saturating_sub(1)).min_by(|&i, &j| values[i].total_cmp(&values[j]))?;
-        let mut lowest = Self { curve, resolution, nearest, place: 0.0, value: values[nearest] };
-        (lowest.place, lowest.value) =
-            scalar::minimum(|x| lowest.replicon(x).unwrap_or(f64::INFINITY), -1.0, 1.0, 1e-5);
+        let (place, value) = (nearest as f64, values[nearest]);
+        let mut lowest = Self { curve, resolution, values, nearest, place, value };
+        let around = |x: f64| lowest.replicon(x).unwrap_or(f64::INFINITY);
+        let found = scalar::minimum(around, place - 1.0, place + 1.0, 1e-5);
+        // The traced point itself may be lower than the place that was found.
+        if found.1 < value {
+            (lowest.place, lowest.value) = found;
+        }
         Some(lowest)
     }
 
     /// The coordinates at a place.
     fn at(&self, place: f64) -> Option<[f64; 4]> {
         let points = &self.curve.strands().first()?.points;
-        let (from, x) =
-            if place < 0.0 { (self.nearest - 1, 1.0 + place) } else { (self.nearest, place) };
-        Some(self.curve.between(&points[from], &points[from + 1], x)?.y)
+        let from = (place.max(0.0) as usize).min(points.len() - 2);
+        Some(self.curve.between(&points[from], &points[from + 1], place - from as f64)?.y)
     }
 
     fn replicon(&self, place: f64) -> Option<f64> {
@@ -69,10 +75,21 @@ impl<'a, 'b> Lowest<'a, 'b> {
         Some(self.at(self.place)?[3].exp())
     }
 
-    /// The zero between the place of the smallest replicon and another place.
-    fn zero_towards(&self, end: f64) -> Option<[f64; 4]> {
+    /// The last zero before the place of the smallest replicon.
+    fn zero_before(&self) -> Option<[f64; 4]> {
+        self.zero_between((0..self.nearest).rev().find(|i| self.values[*i] > 0.0)?)
+    }
+
+    /// The first zero behind it.
+    fn zero_behind(&self) -> Option<[f64; 4]> {
+        let mut behind = self.nearest + 1..self.values.len();
+        self.zero_between(behind.find(|i| self.values[*i] > 0.0)?)
+    }
+
+    /// The zero between a traced point with a positive replicon and the place of the smallest.
+    fn zero_between(&self, end: usize) -> Option<[f64; 4]> {
         let value = |place: f64| self.replicon(place).unwrap_or(f64::NAN);
-        let (a, b) = (end.min(self.place), end.max(self.place));
+        let (a, b) = ((end as f64).min(self.place), (end as f64).max(self.place));
         let zero = (self.value < 0.0).then(|| scalar::root(value, a, b, 1e-8))??;
         self.at(zero)
     }
@@ -101,7 +118,7 @@ pub(super) fn closing(curve: &Curve, resolution: Resolution) -> Option<Closing> 
             let lowest = Lowest::of(curve, resolution)?;
             let strand = curve.strands().first()?;
             let branch = curve.branch(strand, strand.passed(lowest.nearest));
-            (lowest.zero_towards(1.0)?, branch)
+            (lowest.zero_behind()?, branch)
         }
     };
     let root = polished(curve.task(), y, resolution);
@@ -158,7 +175,7 @@ where
         let (a, b) = (&points[last - 1].y, &points[last].y);
         std::array::from_fn(|k| a[k] + share * (b[k] - a[k]))
     } else {
-        Lowest::of(curve()?, resolution)?.zero_towards(-1.0)?
+        Lowest::of(curve()?, resolution)?.zero_before()?
     };
     let root = polished(task, between, resolution);
     (root.outcome == Outcome::Converged).then_some(root)
