@@ -244,30 +244,64 @@ fn replicon(task: &Task, p: &CurvePoint, resolution: Resolution) -> f64 {
     })
 }
 
+/// Replicons of at most this absolute value at a traced point may have another sign nearby.
+const NEAR_ZERO: f64 = 0.3;
+
+/// Intervals in which a function along traced points changes its sign once, as indices with a fraction: those between points of
+/// different signs, and two where it changes its sign and back between neighbouring points.
+fn sign_changes(values: &[f64], value: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
+    let mut changes = vec![];
+    for i in 0..values.len().max(1) - 1 {
+        if values[i] * values[i + 1] < 0.0 {
+            changes.push((i as f64, (i + 1) as f64));
+        }
+        let Some([before, here, after]) =
+            i.checked_sub(1).map(|j| [values[j], values[i], values[i + 1]])
+        else {
+            continue;
+        };
+        let sign = here.signum();
+        let is_nearest =
+            here.abs() <= NEAR_ZERO && sign * before >= here.abs() && sign * after >= here.abs();
+        if is_nearest {
+            let (low, high) = ((i - 1) as f64, (i + 1) as f64);
+            let (place, least) = scalar::minimum(|x| sign * value(x), low, high, 1e-4);
+            if least < 0.0 {
+                changes.extend([(low, place), (place, high)]);
+            }
+        }
+    }
+    changes
+}
+
 /// Where the replicon changes its sign along the curve.
 pub fn replicon_zeros(curve: &Curve, resolution: Resolution) -> Vec<RepliconZero> {
     let task = curve.task();
     let mut zeros = Vec::new();
     for strand in curve.strands() {
-        let values: Vec<f64> =
-            strand.points.par_iter().map(|p| replicon(task, p, resolution)).collect();
-        for i in 0..strand.points.len() - 1 {
-            let changes_sign = values[i] * values[i + 1] < 0.0;
-            if !changes_sign {
-                continue;
-            }
-            let (a, b) = (&strand.points[i], &strand.points[i + 1]);
-            let value = |x: f64| {
-                curve.between(a, b, x).map_or(f64::NAN, |p| replicon(task, &p, resolution))
-            };
-            let Some(point) =
-                scalar::root(value, 0.0, 1.0, 1e-9).and_then(|x| curve.between(a, b, x))
-            else {
-                continue;
-            };
+        let points = &strand.points;
+        let before = |place: f64| (place as usize).min(points.len() - 2);
+        let at = |place: f64| {
+            let i = before(place);
+            curve.between(&points[i], &points[i + 1], place - i as f64)
+        };
+        let value = |place: f64| at(place).map_or(f64::NAN, |p| replicon(task, &p, resolution));
+        // Traced points are near the curve only: where that may matter, the replicon is that of the curve.
+        let of_point = |(i, p): (usize, &CurvePoint)| {
+            let rough = replicon(task, p, resolution);
+            if rough.abs() <= NEAR_ZERO { value(i as f64) } else { rough }
+        };
+        let values: Vec<f64> = points.par_iter().enumerate().map(of_point).collect();
+        for (low, high) in sign_changes(&values, value) {
+            let Some(place) = scalar::root(value, low, high, 1e-9) else { continue };
+            let Some(point) = at(place) else { continue };
             // On which side of a fold inside this step the zero lies.
+            let i = before(place);
             let passed = match strand.passed(i + 1) {
-                after if after > strand.passed(i) && point.tangent[3] * a.tangent[3] > 0.0 => {
+                after
+                    if after > strand.passed(i)
+                        && point.tangent[3] * points[i].tangent[3] > 0.0 =>
+                {
                     after - 1
                 }
                 after => after,

@@ -2,7 +2,8 @@
 
 use remanent_theory::chain::{Chain, ChainParameters};
 use remanent_theory::curve::{Branch, Curve, Strand};
-use remanent_theory::parameters::Choice;
+use remanent_theory::parameters::{Choice, Prior};
+use remanent_theory::phase::phase_diagram;
 use remanent_theory::resolution::Resolution;
 use remanent_theory::roots::roots;
 use remanent_theory::single::SingleTask;
@@ -63,7 +64,7 @@ fn no_step_of_a_second_task_leads_past_two_folds() {
     }
 }
 
-/// Three solutions, where one was reported before: the one of the middle branch, as the only one.
+/// Three solutions, of which a trace with long steps finds one and calls it the only one.
 #[test]
 fn all_solutions_between_such_folds_are_found() {
     let task = SingleTask::new(1.0).unwrap().with_q_star(0.98).unwrap();
@@ -74,5 +75,20 @@ fn all_solutions_between_such_folds_are_found() {
     ] {
         let solution = task.solve(1.4, choice).unwrap();
         assert!(solution.is_converged() && solution.branch == branch, "{solution:?}");
+    }
+}
+
+/// Just above the β at which replica symmetry first breaks, 11.62599, the replicon is negative between two zeros close together.
+#[test]
+fn both_zeros_of_the_replicon_are_found() {
+    let rows = phase_diagram(&[11.6, 11.63, 11.64, 11.7, 12.0], Prior::None, &|| ()).unwrap().rows;
+    let zeros: Vec<Vec<f64>> =
+        rows.iter().map(|row| row.replicon_zeros.iter().map(|zero| zero.alpha).collect()).collect();
+    assert!(zeros[0].is_empty());
+    // The distance from the first breaking grows with the root of that in β.
+    for (zeros, beta) in zeros[1..].iter().zip([11.63, 11.64, 11.7, 12.0]) {
+        assert_eq!(zeros.len(), 2, "beta {beta}");
+        let width = (zeros[1] - zeros[0]) / (beta - 11.62599_f64).sqrt();
+        assert!((width / 0.522 - 1.0).abs() < 0.06, "beta {beta}: {width}");
     }
 }
