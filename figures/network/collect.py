@@ -23,7 +23,7 @@ def main() -> None:
         columns = list(lines[0])
         for name, run, command in runs:
             new = [{"run": name, "command": command, **line} for line in read(pathlib.Path(run, table))]
-            new = [{column: line[column] for column in columns} for line in new]
+            new = [{column: line.get(column, "") for column in columns} for line in new]
             places = [i for i, line in enumerate(lines) if line["run"] == name]
             start = places[0] if places else len(lines)
             lines = [line for line in lines if line["run"] != name]

@@ -108,6 +108,13 @@ impl Stage {
         if self.floor > 0.0 && wrong > 1e-9 * spread { UNKNOWN / spread } else { 0.0 }
     }
 
+    /// Whether rounding may change q_0 − r² by more than the accuracy that is asked for: the means of all weights differ from their average
+    /// by its root, and each is known to the rounding of 1 − q_d.
+    fn has_noise(&self) -> bool {
+        let (spread, kappa) = (self.solution.q_0_minus_r2, self.solution.one_minus_q_d);
+        0.5 * f64::EPSILON * kappa > ACCURACY * spread.max(0.0).sqrt()
+    }
+
     /// The same, if the iteration from the root is known.
     fn after(
         task: &Task,
@@ -267,7 +274,7 @@ pub fn posterior(task: &Task, root: &Root<3>, resolution: Resolution) -> Posteri
 /// Two stages may agree by chance, or because √2 times the nodes are not enough to change what is wrong with both. So
 /// unless they agree to [`SURE`] a third one is asked: if it differs less by far, errors fall with the number of nodes, and the
 /// last difference bounds what is left. If it does not, the differences are noise, and the estimate is [`NOISE`] times
-/// the larger one.
+/// the larger one. So it is if rounding may be what is seen.
 pub fn climb(
     stages: &mut Vec<Stage>,
     mut next: impl FnMut(&[Stage], usize) -> Option<Stage>,
@@ -282,8 +289,9 @@ pub fn climb(
         let difference = stages[stages.len() - 1].difference(&stage);
         let uncertainty = stage.uncertainty;
         let is_at_floor = difference <= ACCURACY && stage.rounding.max(stage.rarest()) > ACCURACY;
+        let may_fall = !stage.has_noise();
         stages.push(stage);
-        let falls = difference <= SURE || difference <= FALLS * before;
+        let falls = difference <= SURE || (may_fall && difference <= FALLS * before);
         let is_noise = !falls && difference <= ACCURACY;
         let bound =
             if is_noise { NOISE * difference.max(before.min(ACCURACY)) } else { difference };
@@ -397,5 +405,22 @@ mod tests {
         let mut first = stage();
         first.solution.q_d = 0.31;
         assert_eq!(stages_added(first, halved).0, STAGES - 1);
+    }
+
+    /// Differences of 3e-8 and 2e-9: errors that fall, unless rounding may be that large.
+    #[test]
+    fn rounding_does_not_pass_for_errors_that_fall() {
+        let estimate = |spread: f64| {
+            let mut first = stage();
+            (first.solution.q_0_minus_r2, first.solution.one_minus_q_d) = (spread, 1e-9);
+            let mut moves = [3e-8, 2e-9].into_iter();
+            climb(&mut vec![first], |stages, _| {
+                let mut next = stages.last()?.clone();
+                next.solution.q_0_minus_r2 *= 1.0 + moves.next()?;
+                Some(next)
+            })
+        };
+        assert!(estimate(1e-20) <= ACCURACY);
+        assert!(estimate(1e-38) > ACCURACY);
     }
 }
