@@ -13,8 +13,9 @@ use remanent_math::continuation::{Point, TraceEnd, Tracer, advance, settle};
 use remanent_math::scalar;
 use serde::{Deserialize, Serialize};
 
+use crate::points::hermite;
 use crate::resolution::Resolution;
-use crate::strand::{Care, Extent, equations, hermite, strands};
+use crate::strand::{Care, Extent, equations, strands};
 pub use crate::strand::{CurvePoint, Fold, Strand, StrandEnd};
 use crate::task::{Coordinates, Task};
 

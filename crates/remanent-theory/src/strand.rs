@@ -5,11 +5,10 @@ use std::sync::OnceLock;
 use remanent_math::continuation::{Point, TraceEnd, Tracer, advance, point_at};
 
 use crate::ends::{start_of_good, start_of_poor};
+pub use crate::points::CurvePoint;
+use crate::points::{distance, hermite, lowest, slopes, slopes_along_a, without_detours};
 use crate::resolution::Resolution;
 use crate::task::{Coordinates, Iteration, Task};
-
-/// Coordinates of a point of the curve: those of the conjugates, and ln α.
-pub type CurvePoint = Point<4>;
 
 /// A fold of the curve.
 #[derive(Clone, Copy, Debug)]
@@ -100,13 +99,6 @@ const CLOSER: usize = 4;
 const STILL: f64 = 1e-5;
 /// Where more chords than these are open, the trace is too rough for that.
 const MANY: usize = 8;
-
-/// The residual halfway between two points of a trace, as it is interpolated, from which the curve may go another way.
-const OFF: f64 = 0.003;
-/// Shorter steps than this lead past nothing.
-const LONG: f64 = 0.5;
-/// How often a step is halved where it does.
-const HALVINGS: usize = 4;
 
 /// How far in ln α a strand is traced beyond the smallest α wanted: farther than a fold matters to
 /// the solutions near it.
@@ -329,8 +321,7 @@ impl Strand {
         // A chord much flatter than the tangents at both of its ends hides a pair of folds.
         let hides_a_pair = |i: &usize| {
             let (a, b) = (&self.points[*i], &self.points[i + 1]);
-            let length = (0..4).map(|k| (b.y[k] - a.y[k]).powi(2)).sum::<f64>().sqrt();
-            let slope = (b.y[3] - a.y[3]) / length;
+            let slope = (b.y[3] - a.y[3]) / distance(a, b);
             let (low, high) = (a.tangent[3].min(b.tangent[3]), a.tangent[3].max(b.tangent[3]));
             is_outside_corner(i + 1)
                 && ((low > 0.0 && slope < 0.3 * low) || (high < 0.0 && slope > 0.3 * high))
@@ -368,43 +359,6 @@ impl Strand {
     }
 }
 
-/// The points of a trace and more between them, where the curve is not what the points imply: a long step may lead past two folds
-/// to a place where the curve has the same direction again. And whether the curve was not found somewhere.
-fn without_detours(
-    f: &mut impl FnMut(&[f64; 4]) -> Option<[f64; 4]>,
-    points: &[CurvePoint],
-    outside_corner: &impl Fn(&CurvePoint) -> bool,
-) -> (Vec<CurvePoint>, bool) {
-    let mut all = vec![points[0]];
-    // The points still to be reached, the nearest last, and how often the way to each was halved.
-    let mut ahead: Vec<(CurvePoint, usize)> = points[1..].iter().rev().map(|p| (*p, 0)).collect();
-    let mut has_gap = false;
-    while let Some((to, halved)) = ahead.pop() {
-        let from = all[all.len() - 1];
-        let (mut is_off, mut found) = (false, None);
-        let length = (0..4).map(|k| (to.y[k] - from.y[k]).powi(2)).sum::<f64>().sqrt();
-        if halved < HALVINGS && length > LONG && outside_corner(&to) {
-            // Not in the middle at first: two folds around it are symmetric.
-            for x in [0.3, 0.7, 0.5] {
-                let y = hermite(&from, &to, x);
-                if f(&y).is_none_or(|r| r[..3].iter().any(|r| r.abs() > OFF)) {
-                    is_off = true;
-                    found = advance(f, &Point { y, ..from }, 0.0, 1e-5);
-                }
-                if found.is_some() || (x == 0.7 && !is_off) {
-                    break;
-                }
-            }
-        }
-        has_gap |= is_off && found.is_none();
-        match found {
-            Some(between) => ahead.extend([(to, halved + 1), (between, halved + 1)]),
-            None => all.push(to),
-        }
-    }
-    (all, has_gap)
-}
-
 /// Whether α hardly moves at each point. Tangents of a rough trace are averages over long steps: where they are flatter than
 /// before and after, the curve itself may be much flatter, at this point or at a neighbour.
 fn flat_points(points: &[CurvePoint], care: Care) -> Vec<bool> {
@@ -418,54 +372,6 @@ fn flat_points(points: &[CurvePoint], care: Care) -> Vec<bool> {
         }
     }
     flat
-}
-
-/// d ln α / ds at three neighbouring points, and the lengths between them.
-fn slopes(points: &[&CurvePoint]) -> ([f64; 3], [f64; 2]) {
-    let length = |i: usize| {
-        (0..4).map(|k| (points[i + 1].y[k] - points[i].y[k]).powi(2)).sum::<f64>().sqrt()
-    };
-    ([0, 1, 2].map(|i| points[i].tangent[3]), [0, 1].map(length))
-}
-
-/// The same if q_d is held fixed. Then A goes through 0 while it is small against all else: the coordinate asinh(A/A_0)
-/// takes many steps there, and nothing changes. Lengths are measured along A itself, in the unit that it has at the
-/// largest of the three; otherwise ln α would seem to come to rest.
-fn slopes_along_a(points: &[&CurvePoint]) -> ([f64; 3], [f64; 2]) {
-    let largest = points.iter().map(|p| p.y[0].abs()).fold(0.0, f64::max);
-    let unit = largest.cosh();
-    let slope = |p: &CurvePoint| {
-        let along_a = p.y[0].cosh() / unit * p.tangent[0];
-        let others: f64 = p.tangent[1..].iter().map(|t| t * t).sum();
-        p.tangent[3] / (along_a * along_a + others).sqrt().max(f64::MIN_POSITIVE)
-    };
-    let length = |i: usize| {
-        let (a, b) = (points[i], points[i + 1]);
-        let along_a = (b.y[0].sinh() - a.y[0].sinh()) / unit;
-        let others = (1..4).map(|k| (b.y[k] - a.y[k]).powi(2)).sum::<f64>();
-        (along_a * along_a + others).sqrt()
-    };
-    ([0, 1, 2].map(|i| slope(points[i])), [0, 1].map(length))
-}
-
-/// The smallest value of the parabola through the slopes at three points at these distances.
-fn lowest([a, b]: [f64; 2], slopes: [f64; 3]) -> f64 {
-    let (left, right) = ((slopes[1] - slopes[0]) / a, (slopes[2] - slopes[1]) / b);
-    let bend = 2.0 * (right - left) / (a + b);
-    let slope = (left * b + right * a) / (a + b);
-    if bend > 0.0 { slopes[1] - 0.5 * slope * slope / bend } else { slopes[1] }
-}
-
-/// Cubic interpolation between two points of the curve, by their tangents.
-pub(crate) fn hermite(a: &CurvePoint, b: &CurvePoint, x: f64) -> [f64; 4] {
-    let length = (0..4).map(|k| (b.y[k] - a.y[k]).powi(2)).sum::<f64>().sqrt();
-    let (x2, x3) = (x * x, x * x * x);
-    std::array::from_fn(|k| {
-        (2.0 * x3 - 3.0 * x2 + 1.0) * a.y[k]
-            + (x3 - 2.0 * x2 + x) * length * a.tangent[k]
-            + (3.0 * x2 - 2.0 * x3) * b.y[k]
-            + (x3 - x2) * length * b.tangent[k]
-    })
 }
 
 /// The strand from α → 0, and the one from α → ∞ if the first does not lead there.
