@@ -280,11 +280,7 @@ pub fn replicon_zeros(curve: &Curve, resolution: Resolution) -> Vec<RepliconZero
     let mut zeros = Vec::new();
     for strand in curve.strands() {
         let points = &strand.points;
-        let before = |place: f64| (place as usize).min(points.len() - 2);
-        let at = |place: f64| {
-            let i = before(place);
-            curve.between(&points[i], &points[i + 1], place - i as f64)
-        };
+        let at = |place: f64| curve.at_place(strand, place);
         let value = |place: f64| at(place).map_or(f64::NAN, |p| replicon(task, &p, resolution));
         // Traced points are near the curve only: where that may matter, the replicon is that of the curve.
         let of_point = |(i, p): (usize, &CurvePoint)| {
@@ -296,7 +292,7 @@ pub fn replicon_zeros(curve: &Curve, resolution: Resolution) -> Vec<RepliconZero
             let Some(place) = scalar::root(value, low, high, 1e-9) else { continue };
             let Some(point) = at(place) else { continue };
             // On which side of a fold inside this step the zero lies.
-            let i = before(place);
+            let i = strand.before_place(place);
             let passed = match strand.passed(i + 1) {
                 after
                     if after > strand.passed(i)

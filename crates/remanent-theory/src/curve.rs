@@ -13,7 +13,7 @@ use remanent_math::continuation::{Point, TraceEnd, Tracer, advance, settle};
 use remanent_math::scalar;
 use serde::{Deserialize, Serialize};
 
-use crate::points::hermite;
+use crate::points::{hermite, summit};
 use crate::resolution::Resolution;
 use crate::strand::{Care, Extent, equations, strands};
 pub use crate::strand::{CurvePoint, Fold, Strand, StrandEnd};
@@ -197,6 +197,12 @@ impl<'a> Curve<'a> {
         settle(&mut self.equations(), &Point { y, ..*near }, 1e-6)
     }
 
+    /// The point of a strand at a place: an index of traced points, with a fraction.
+    pub(crate) fn at_place(&self, strand: &Strand, place: f64) -> Option<CurvePoint> {
+        let i = strand.before_place(place);
+        self.between(&strand.points[i], &strand.points[i + 1], place - i as f64)
+    }
+
     /// The fold between two points: where the tangent has no component along ln α.
     fn locate_fold(&self, a: &CurvePoint, b: &CurvePoint) -> Option<Fold> {
         let guess = self.between(a, b, summit(a, b));
@@ -353,12 +359,6 @@ fn start_between(a: &CurvePoint, b: &CurvePoint, target: f64, part: (Branch, boo
     let fraction = 0.5 * (low + high);
     let near = if fraction < 0.5 { a } else { b };
     Start { between: Some((*a, *b)), ..start(part, hermite(a, b, fraction), &near.jacobian) }
-}
-
-/// The fraction of the way from `a` to `b` at which α is extremal.
-fn summit(a: &CurvePoint, b: &CurvePoint) -> f64 {
-    let sign = a.tangent[3].signum();
-    scalar::minimum(|x| -sign * hermite(a, b, x)[3], 0.0, 1.0, 1e-6).0
 }
 
 fn start(part: (Branch, bool), y: [f64; 4], jacobian: &[[f64; 4]; 4]) -> Start {

@@ -1,6 +1,7 @@
 //! Points of the curve of solutions, and what lies between those of a trace.
 
 use remanent_math::continuation::{Point, advance};
+use remanent_math::scalar;
 
 /// Coordinates of a point of the curve: those of the conjugates, and ln α.
 pub type CurvePoint = Point<4>;
@@ -13,12 +14,12 @@ const LONG: f64 = 0.5;
 const HALVINGS: usize = 4;
 
 /// The distance between two points.
-pub(crate) fn distance(a: &CurvePoint, b: &CurvePoint) -> f64 {
-    (0..4).map(|k| (b.y[k] - a.y[k]).powi(2)).sum::<f64>().sqrt()
+pub(crate) fn distance<const M: usize>(a: &Point<M>, b: &Point<M>) -> f64 {
+    (0..M).map(|k| (b.y[k] - a.y[k]).powi(2)).sum::<f64>().sqrt()
 }
 
 /// Cubic interpolation between two points of the curve, by their tangents.
-pub(crate) fn hermite(a: &CurvePoint, b: &CurvePoint, x: f64) -> [f64; 4] {
+pub(crate) fn hermite<const M: usize>(a: &Point<M>, b: &Point<M>, x: f64) -> [f64; M] {
     let length = distance(a, b);
     let (x2, x3) = (x * x, x * x * x);
     std::array::from_fn(|k| {
@@ -27,6 +28,12 @@ pub(crate) fn hermite(a: &CurvePoint, b: &CurvePoint, x: f64) -> [f64; 4] {
             + (3.0 * x2 - 2.0 * x3) * b.y[k]
             + (x3 - x2) * length * b.tangent[k]
     })
+}
+
+/// The fraction of the way from `a` to `b` at which α, whose logarithm is the last coordinate, is extremal.
+pub(crate) fn summit<const M: usize>(a: &Point<M>, b: &Point<M>) -> f64 {
+    let sign = a.tangent[M - 1].signum();
+    scalar::minimum(|x| -sign * hermite(a, b, x)[M - 1], 0.0, 1.0, 1e-6).0
 }
 
 /// The points of a trace and more between them, where the curve is not what the points imply: a long step may lead past two folds

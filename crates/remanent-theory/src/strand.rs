@@ -353,6 +353,11 @@ impl Strand {
         self.before_folds.len()
     }
 
+    /// The traced point before a place: an index with a fraction.
+    pub(crate) fn before_place(&self, place: f64) -> usize {
+        (place as usize).min(self.points.len() - 2)
+    }
+
     /// How many folds lie before the traced point `index`.
     pub fn passed(&self, index: usize) -> usize {
         self.before_folds.iter().filter(|&&i| index > i).count()

@@ -28,15 +28,17 @@ use crate::values::{self, ValueError};
 /// known to 1e-8 where all weights are nearly the same; 7, laws of anchors have other panels, and those of two modes near
 /// q_⋆ = 1 are smooth; 8, Newton's method takes its last step, and laws reach further;
 /// 9, they reach so far that rare weights with the wrong sign are known, and poor branches at fixed q_d are found;
-/// 10, −βf behind strong anchors is known to rounding.
+/// 10, −βf behind strong anchors is known to rounding; 11, traces find folds that long steps led past;
+/// 12, zeros of the replicon between two traced points are found.
 const REVISION: u32 = 12;
 /// The same for `tune`.
 const TUNE_REVISION: u32 = 13;
 /// The same for questions with broken replica symmetry: 4, folds are located to fourth order, and landmarks at small gaps
-/// are found; 5, the moments of a first task have other rounding; 6, Newton's method takes its last step.
+/// are found; 5, the moments of a first task have other rounding; 6, Newton's method takes its last step;
+/// 7, replica-symmetric traces have other points.
 const BROKEN_REVISION: u32 = 7;
 /// The same for phase diagrams with broken replica symmetry: 6, x at the onset is exact, and lines reach the points at
-/// which they begin; 7, as 6 of the other questions.
+/// which they begin; 7 and 8, as 6 and 7 of the other questions.
 const BROKEN_PHASES_REVISION: u32 = 8;
 /// The same for studies by Monte Carlo.
 const MONTE_CARLO_REVISION: u32 = 2;

@@ -5,9 +5,9 @@
 //! both sides of the place refines that.
 
 use remanent_math::continuation::{Point, advance};
-use remanent_math::scalar;
 
-use super::trace::{Care, Trace, hermite};
+use super::trace::{Care, Trace};
+use crate::points::summit;
 
 /// A place where α is extremal along a curve.
 #[derive(Clone, Copy, Debug)]
@@ -72,10 +72,4 @@ impl<const M: usize> Trace<'_, M> {
         let point = advance(&mut f, &point, -slope / bend, 1e-12)?;
         Some(Fold { point, bend })
     }
-}
-
-/// The fraction of the way from `a` to `b` at which α is extremal.
-pub(super) fn summit<const M: usize>(a: &Point<M>, b: &Point<M>) -> f64 {
-    let sign = a.tangent[M - 1].signum();
-    scalar::minimum(|x| -sign * hermite(a, b, x)[M - 1], 0.0, 1.0, 1e-6).0
 }

@@ -61,9 +61,7 @@ impl<'a, 'b> Lowest<'a, 'b> {
 
     /// The coordinates at a place.
     fn at(&self, place: f64) -> Option<[f64; 4]> {
-        let points = &self.curve.strands().first()?.points;
-        let from = (place.max(0.0) as usize).min(points.len() - 2);
-        Some(self.curve.between(&points[from], &points[from + 1], place - from as f64)?.y)
+        Some(self.curve.at_place(self.curve.strands().first()?, place)?.y)
     }
 
     fn replicon(&self, place: f64) -> Option<f64> {

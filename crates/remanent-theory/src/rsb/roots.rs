@@ -10,10 +10,10 @@ use remanent_math::linear::{axpy, max_norm};
 use remanent_math::newton::{Outcome, Root};
 use remanent_math::scalar;
 
-use super::fold::summit;
 use super::solve::{Hold, solve};
 use super::state::{gap_index, x_index};
-use super::trace::{Origin, Trace, hermite};
+use super::trace::{Origin, Trace};
+use crate::points::{hermite, summit};
 
 /// Nearer to a fold than this in ln α, solutions are started from the fold itself.
 const NEAR_FOLD: f64 = 0.004;

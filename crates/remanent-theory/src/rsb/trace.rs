@@ -18,6 +18,7 @@ use super::fold::Fold;
 use super::report::{RsbSolution, finish};
 use super::solve::{Hold, solve};
 use super::state::{gap_index, x_index};
+use crate::points::hermite;
 use crate::resolution::Resolution;
 
 /// The gap, relative to the field variance it splits from, at which a trace begins.
@@ -224,16 +225,4 @@ impl<'a, const M: usize> Trace<'a, M> {
         }
         zeros
     }
-}
-
-/// Cubic interpolation between two points of the curve, by their tangents.
-pub(super) fn hermite<const M: usize>(a: &Point<M>, b: &Point<M>, x: f64) -> [f64; M] {
-    let length = (0..M).map(|k| (b.y[k] - a.y[k]).powi(2)).sum::<f64>().sqrt();
-    let (x2, x3) = (x * x, x * x * x);
-    std::array::from_fn(|k| {
-        (2.0 * x3 - 3.0 * x2 + 1.0) * a.y[k]
-            + (x3 - 2.0 * x2 + x) * length * a.tangent[k]
-            + (3.0 * x2 - 2.0 * x3) * b.y[k]
-            + (x3 - x2) * length * b.tangent[k]
-    })
 }
