@@ -56,8 +56,9 @@ pub(crate) fn condensed(
         let (low, high) = (group[0], group[group.len() - 1]);
         let panel = Panel { middle: 0.5 * (low + high), half: 0.5 * (high - low), scale: 0.0 };
         nodes.extend(panel.thetas());
-        for (moved, law) in moved.iter_mut().zip(&laws) {
-            moved.extend(panel.gathered(group, &law[first..end]));
+        let laws: Vec<&[f64]> = laws.iter().map(|law| &law[first..end]).collect();
+        for (moved, masses) in moved.iter_mut().zip(panel.gathered(group, &laws)) {
+            moved.extend(masses);
         }
     }
     (nodes, moved)

@@ -56,12 +56,13 @@ impl Oscillation {
     }
 }
 
-/// Iterates the equations from `c`, with few nodes: the result is polished.
+/// Iterates the equations from `c`, with few nodes: the result is polished. None if it leaves the states that are `wanted`.
 fn iterate(
     task: &Task,
     mut c: Conjugates,
     alpha: f64,
     resolution: Resolution,
+    wanted: impl Fn(&Overlaps) -> bool,
 ) -> Option<Conjugates> {
     let resolution = Resolution::unchecked(COARSE.min(resolution.factor()));
     let mut oscillation = Oscillation::default();
@@ -71,6 +72,7 @@ fn iterate(
             c.stiffness = constrained_stiffness(task, &c, resolution)?;
         }
         let iteration = task.iterate(&c, resolution)?;
+        wanted(&iteration.site.overlaps).then_some(())?;
         if task.one_minus_q_star.is_none() {
             c.stiffness = alpha * iteration.energy.stiffness;
         }
@@ -119,9 +121,43 @@ pub(crate) fn start_of_poor(task: &Task, alpha: f64, resolution: Resolution) -> 
     let smallest = (usual * (20.0 / task.beta).min(1.0)).min(0.5 * alpha);
     (0..10).find_map(|k| {
         let alpha = smallest * 0.3_f64.powi(k);
-        let c = Conjugates { stiffness: 0.0, q_0_hat: alpha, r_hat: 0.3 * alpha };
-        polished(task, iterate(task, c, alpha, resolution)?, alpha, resolution)
+        // If a strong anchor meets so little else that its law is hardly resolved, more is tried.
+        [1.0, 100.0].into_iter().find_map(|factor| {
+            let q_0_hat = factor * alpha;
+            let c = Conjugates { stiffness: 0.0, q_0_hat, r_hat: 0.3 * q_0_hat };
+            polished(task, iterate(task, c, alpha, resolution, |_| true)?, alpha, resolution)
+        })
     })
+}
+
+/// The conjugates to which a state near the teacher leads: the nearer, the smaller `small` is.
+fn after_teacher(task: &Task, small: f64, alpha: f64, resolution: Resolution) -> Conjugates {
+    let kappa = task.one_minus_q_star.unwrap_or(small);
+    let (d, v) = (0.01 * small * (1.0 - kappa), 0.01 * small * small * (1.0 - kappa));
+    let near = Overlaps {
+        one_minus_q_d: kappa,
+        q_d_minus_q_0: d,
+        q_0_minus_r2: v,
+        r: (1.0 - kappa - d - v).sqrt(),
+    };
+    let energy = energy(&near, task.beta, resolution);
+    Conjugates {
+        stiffness: alpha * energy.stiffness,
+        q_0_hat: alpha * energy.q_0_hat,
+        r_hat: alpha * energy.r_hat,
+    }
+}
+
+/// Whether a state is near the teacher.
+fn is_good(task: &Task, overlaps: &Overlaps) -> bool {
+    let largest = task.one_minus_q_star.map_or(1.0, |kappa| (1.0 - kappa).sqrt());
+    overlaps.r > 0.9 * largest
+}
+
+/// Whether the solution at these coordinates is near the teacher.
+fn is_good_at(task: &Task, y: &[f64; 4], resolution: Resolution) -> Option<bool> {
+    let iteration = task.iterate(&task.conjugates(&[y[0], y[1], y[2]]), resolution)?;
+    Some(is_good(task, &iteration.site.overlaps))
 }
 
 /// The solution at an α so large that the equations draw any state close to
@@ -133,24 +169,27 @@ pub(crate) fn start_of_good(
 ) -> Option<[f64; 4]> {
     let alpha = ln_alpha.exp();
     (1..12).find_map(|k| {
-        let small = 0.3_f64.powi(k);
-        let kappa = task.one_minus_q_star.unwrap_or(small);
-        let (d, v) = (0.01 * small * (1.0 - kappa), 0.01 * small * small * (1.0 - kappa));
-        let near = Overlaps {
-            one_minus_q_d: kappa,
-            q_d_minus_q_0: d,
-            q_0_minus_r2: v,
-            r: (1.0 - kappa - d - v).sqrt(),
-        };
-        let energy = energy(&near, task.beta, resolution);
-        let c = Conjugates {
-            stiffness: alpha * energy.stiffness,
-            q_0_hat: alpha * energy.q_0_hat,
-            r_hat: alpha * energy.r_hat,
-        };
-        let y = polished(task, iterate(task, c, alpha, resolution)?, alpha, resolution)?;
-        let found = task.iterate(&task.conjugates(&[y[0], y[1], y[2]]), resolution)?.site.overlaps;
-        let largest = task.one_minus_q_star.map_or(1.0, |kappa| (1.0 - kappa).sqrt());
-        (found.r > 0.9 * largest).then_some(y)
+        let c = after_teacher(task, 0.3_f64.powi(k), alpha, resolution);
+        let y = polished(task, iterate(task, c, alpha, resolution, |_| true)?, alpha, resolution)?;
+        is_good_at(task, &y, resolution)?.then_some(y)
+    })
+}
+
+/// The same if the solution `end` at a larger α is not close to the teacher: then there may be two. States that the
+/// equations draw away from the teacher are given up at once.
+pub(crate) fn start_of_another(
+    task: &Task,
+    end: &[f64; 4],
+    ln_alpha: f64,
+    resolution: Resolution,
+) -> Option<[f64; 4]> {
+    if is_good_at(task, end, resolution)? {
+        return None;
+    }
+    let (alpha, stays) = (ln_alpha.exp(), |overlaps: &Overlaps| is_good(task, overlaps));
+    [2, 5, 8, 11].into_iter().find_map(|k| {
+        let c = after_teacher(task, 0.3_f64.powi(k), alpha, resolution);
+        let y = polished(task, iterate(task, c, alpha, resolution, stays)?, alpha, resolution)?;
+        is_good_at(task, &y, resolution)?.then_some(y)
     })
 }

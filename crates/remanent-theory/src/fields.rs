@@ -31,6 +31,8 @@ const DECISIVE: (f64, f64) = (8.0, 13.5);
 const REACH_OF_LAWS: f64 = 13.0;
 /// Beyond this many standard deviations a Gaussian is 0.
 const UNDERFLOW: f64 = 37.0;
+/// Beyond this many it has e^{−98} of the mass, and leaves nothing that a law keeps.
+const UNSEEN: f64 = 14.0;
 /// Beyond this many it does not matter to an average. Near the corner a spread q_0 − r² of 1e-16 may be that of
 /// few weights in rare fields.
 const NEGLIGIBLE: f64 = 13.0;
@@ -77,7 +79,11 @@ pub(crate) enum Purpose {
 impl Purpose {
     /// How many standard deviations of a Gaussian matter.
     fn reach(self) -> f64 {
-        if self == Self::Moments { NEGLIGIBLE } else { UNDERFLOW }
+        match self {
+            Self::Moments => NEGLIGIBLE,
+            Self::Signs => UNDERFLOW,
+            Self::Densities => UNSEEN,
+        }
     }
 }
 
@@ -329,16 +335,15 @@ impl<'a> Fields<'a> {
         p
     }
 
-    /// The same for several laws on the same panels.
+    /// The same for several laws on the same panels, where they matter to the law that a task leaves.
     pub(crate) fn all_mixed(
         &self,
         grid: &FieldGrid,
         panels: &Panels,
         columns: &[&[f64]],
-        purpose: Purpose,
     ) -> Vec<Vec<f64>> {
         let mut all = if panels.folds_masses(self.deviation / self.coupling) {
-            panels.fold_all_masses(columns, &self.field(), purpose.reach(), &grid.fields)
+            panels.fold_all_masses(columns, &self.field(), UNSEEN, &grid.fields)
         } else {
             let laws: Vec<_> = columns.iter().map(|masses| panels.densities(masses)).collect();
             let laws: Vec<&[[f64; NODES]]> = laws.iter().map(Vec::as_slice).collect();
@@ -528,9 +533,10 @@ fn average(
         ln_z += p * site.ln_z(*b, m);
         ln_z_rest += p * ((b.abs() - b) + m.ln_z_from_corner);
         variance2 += p * m.variance * m.variance;
-        if site.entropy > STRONG_PRIOR {
-            ln_z_from_prior += p * site.ln_z_from_prior(*b, m);
-        }
+    }
+    if site.entropy > STRONG_PRIOR {
+        let values = site.all_ln_z_from_prior(fields, moments);
+        ln_z_from_prior = probabilities.iter().zip(values).map(|(p, value)| p * value).sum();
     }
     let nodes = fields.iter().zip(probabilities).zip(moments);
     // Relative accuracy where r is near 1, and where it is tiny.

@@ -12,6 +12,18 @@ pub(crate) const TRIMMED: f64 = 1e-36;
 const NARROWEST: i32 = -20;
 const WIDEST: i32 = 7;
 
+/// Panels with less of the mass need not be known to the grids of the next task one by one.
+const MASSIVE: f64 = 1e-10;
+/// Half the length of a panel that is short for its distance from the bound of an anchor, in units of that distance.
+/// With a jump at the bound, panels of a third and more of it are resolved.
+const NARROW: f64 = 0.1;
+/// Half the length of a panel in units of the scale on which the density changes there.
+const HALF_PANEL: f64 = 1.8;
+
+/// Peaks narrower than this fraction of the bound are points to the grids of the next task: no number of nodes that is
+/// worth its time would resolve them.
+const POINT: f64 = 1e-6;
+
 /// For every older task k: the law of θ restricted to W^k W^t = +1 and to −1.
 pub(crate) type JointMasses = Vec<[Vec<f64>; 2]>;
 
@@ -24,6 +36,8 @@ pub struct InheritedLaw {
     total: Vec<f64>,
     /// The same as polynomials on the panels.
     polynomials: OnceLock<Vec<[f64; NODES]>>,
+    /// The finest scale on which the density changes.
+    finest: OnceLock<f64>,
     /// Fewer nodes and masses, for Gaussians of at least 2^k from k = [`NARROWEST`] on.
     merged: Vec<OnceLock<(Vec<f64>, Vec<f64>)>>,
     /// The masses jointly with every older task, the one just ended included,
@@ -76,6 +90,7 @@ impl InheritedLaw {
             panels: Panels::new(chosen.map(|(p, _)| *p).collect()),
             total: keep(&total),
             polynomials: OnceLock::new(),
+            finest: OnceLock::new(),
             merged: Self::unmerged(),
             joint: joint.iter().map(|pair| [keep(&pair[0]), keep(&pair[1])]).collect(),
             bound,
@@ -86,8 +101,16 @@ impl InheritedLaw {
     /// The law of anchors that are all 0.
     pub(crate) fn nothing() -> Self {
         let panels = Panels::at_zero();
-        let (polynomials, merged, joint) = (OnceLock::new(), Self::unmerged(), vec![]);
-        Self { panels, total: vec![1.0], polynomials, merged, joint, bound: None, defect: 0.0 }
+        Self {
+            panels,
+            total: vec![1.0],
+            polynomials: OnceLock::new(),
+            finest: OnceLock::new(),
+            merged: Self::unmerged(),
+            joint: vec![],
+            bound: None,
+            defect: 0.0,
+        }
     }
 
     /// The same jointly with the first `count` older tasks only.
@@ -114,9 +137,28 @@ impl InheritedLaw {
 
     /// The finest scale on which the density changes, its grading towards the bound apart.
     pub(crate) fn finest(&self) -> f64 {
-        let Some(bound) = self.bound else { return self.panels.finest() };
-        let of_its_own = |p: &&Panel| p.scale < 0.3 * (bound - p.middle.abs());
-        self.panels.panels.iter().filter(of_its_own).fold(0.5 * bound, |m, p| f64::min(m, p.scale))
+        *self.finest.get_or_init(|| match self.bound {
+            None => self.panels.finest(),
+            Some(bound) => self.finest_within(bound),
+        })
+    }
+
+    fn finest_within(&self, bound: f64) -> f64 {
+        let panels = &self.panels.panels;
+        let distance = |p: &Panel| bound - p.middle.abs();
+        let of_its_own = |p: &&Panel| p.scale < 0.3 * distance(p);
+        if let Some(finest) = panels.iter().filter(of_its_own).map(|p| p.scale).reduce(f64::min) {
+            return finest.min(0.5 * bound);
+        }
+        // Peaks narrower than any panel was expected to be: those that hold mass and are much shorter than their distance
+        // from the bound are not graded towards it.
+        let masses = self.total.chunks_exact(NODES).map(|masses| masses.iter().sum::<f64>());
+        let peaks = panels
+            .iter()
+            .zip(masses)
+            .filter(|(p, mass)| *mass > MASSIVE && p.half < NARROW * distance(p));
+        let finest = peaks.fold(0.5 * bound, |m, (p, _)| f64::min(m, p.half / HALF_PANEL));
+        if finest > POINT * bound { finest } else { 0.5 * bound }
     }
 
     /// Where the law has its mass.

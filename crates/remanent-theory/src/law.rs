@@ -13,6 +13,8 @@ use std::sync::LazyLock;
 
 use remanent_math::{elementary, legendre};
 
+use crate::gaussians::{add_panels, sum_of};
+
 /// Nodes of a panel.
 pub const NODES: usize = 16;
 /// Values treated at once.
@@ -43,6 +45,7 @@ static TRANSFORM: LazyLock<[[f64; NODES]; NODES]> = LazyLock::new(|| {
 });
 
 /// P_{k+1}(x) from P_k and P_{k−1}.
+#[inline(always)]
 fn legendre_after(k: usize, x: f64, p: f64, before: f64) -> f64 {
     let order = k as f64;
     ((2.0 * order + 1.0) * x * p - order * before) / (order + 1.0)
@@ -76,18 +79,16 @@ impl Panel {
         1.0 - 2.0 * NARROW_REACH * width / self.half
     }
 
-    /// Masses at the nodes that have the moments of `masses` at `places` on the panel.
-    pub fn gathered(&self, places: &[f64], masses: &[f64]) -> [f64; NODES] {
-        let mut moments = [0.0; NODES];
-        for (place, mass) in places.iter().zip(masses) {
-            let x = (place - self.middle) / self.half;
-            let (mut p, mut before) = (1.0, 0.0);
-            for (k, moment) in moments.iter_mut().enumerate() {
-                *moment += mass * p;
-                (p, before) = (legendre_after(k, x, p, before), p);
-            }
-        }
-        std::array::from_fn(|j| (0..NODES).map(|k| TRANSFORM[k][j] * moments[k]).sum::<f64>())
+    /// Masses at the nodes that have the moments of those at `places` on the panel, for several laws.
+    pub fn gathered(&self, places: &[f64], laws: &[&[f64]]) -> Vec<[f64; NODES]> {
+        let x: Vec<f64> = places.iter().map(|place| (place - self.middle) / self.half).collect();
+        let mut polynomials = vec![[0.0; NODES]; x.len()];
+        all_legendre(&x, &mut polynomials);
+        let masses = |law: &&[f64]| {
+            let moments = moments(law, &polynomials);
+            std::array::from_fn(|j| (0..NODES).map(|k| TRANSFORM[k][j] * moments[k]).sum::<f64>())
+        };
+        laws.iter().map(masses).collect()
     }
 
     /// The two halves.
@@ -99,6 +100,35 @@ impl Panel {
     /// The same on the other side of 0.
     pub fn mirrored(&self) -> Self {
         Self { middle: -self.middle, ..*self }
+    }
+}
+
+multiversioned! {
+    /// P_k(x) for k from 0 at each x.
+    fn all_legendre(x: &[f64], polynomials: &mut [[f64; NODES]]) {
+        for (x, rows) in x.chunks(LANES).zip(polynomials.chunks_mut(LANES)) {
+            let (mut at, mut p, mut before) = ([0.0; LANES], [1.0; LANES], [0.0; LANES]);
+            at[..x.len()].copy_from_slice(x);
+            for k in 0..NODES {
+                for (row, p) in rows.iter_mut().zip(&p) {
+                    row[k] = *p;
+                }
+                for i in 0..LANES {
+                    (p[i], before[i]) = (legendre_after(k, at[i], p[i], before[i]), p[i]);
+                }
+            }
+        }
+    }
+
+    /// Σ masses · P_k for each k.
+    fn moments(masses: &[f64], polynomials: &[[f64; NODES]]) -> [f64; NODES] {
+        let mut moments = [0.0; NODES];
+        for (mass, polynomials) in masses.iter().zip(polynomials) {
+            for k in 0..NODES {
+                moments[k] += mass * polynomials[k];
+            }
+        }
+        moments
     }
 }
 
@@ -207,7 +237,8 @@ impl Panels {
                 let panel =
                     Panel { middle: 0.5 * (low + high), half: 0.5 * (high - low), scale: 0.0 };
                 thetas.extend(panel.thetas());
-                merged.extend(panel.gathered(&self.thetas[nodes.clone()], &masses[nodes]));
+                let places = &self.thetas[nodes.clone()];
+                merged.extend(panel.gathered(places, &[&masses[nodes]]).concat());
             }
             from = to;
         }
@@ -229,8 +260,8 @@ impl Panels {
     }
 }
 
-/// The density of a field at each of `fields`, by masses at rising nodes θ; Gaussians are cut
-/// `reach` standard deviations from their mean.
+/// The density of a field at each of the rising `fields`, by masses at rising nodes θ, each [`NODES`] of them those of a
+/// panel; Gaussians are cut about `reach` standard deviations from their mean.
 pub fn fold_nodes(
     thetas: &[f64],
     masses: &[f64],
@@ -239,7 +270,11 @@ pub fn fold_nodes(
     fields: &[f64],
     density: &mut [f64],
 ) {
-    fold(&centres(thetas, field), &[masses], field.deviation, reach, fields, &mut [density]);
+    let at: Vec<f64> = fields.iter().map(|b| b / field.deviation).collect();
+    density.fill(0.0);
+    add_panels::<NODES>(&centres(thetas, field), masses, reach, &at, density);
+    let norm = 1.0 / (field.deviation * (2.0 * std::f64::consts::PI).sqrt());
+    density.iter_mut().for_each(|d| *d *= norm);
 }
 
 /// The mean fields at nodes θ, in units of the deviation.
@@ -302,7 +337,7 @@ fn product(a: &[f64], b: &[f64]) -> f64 {
             sums[i] += x[i] * y[i];
         }
     }
-    total + sums.iter().sum::<f64>()
+    total + sum_of(sums)
 }
 
 /// D² on Legendre coefficients: column k has the coefficients of P_k''.
@@ -330,13 +365,24 @@ fn smoothed(polynomial: &[f64; NODES], width: f64) -> [f64; NODES] {
     sum
 }
 
+/// The factors of Clenshaw's recurrence for Legendre polynomials: (2k + 1)/(k + 1) and (k + 1)/(k + 2).
+const CLENSHAW: [(f64, f64); NODES] = {
+    let mut factors = [(0.0, 0.0); NODES];
+    let mut k = 0;
+    while k < NODES {
+        let order = k as f64;
+        factors[k] = ((2.0 * order + 1.0) / (order + 1.0), (order + 1.0) / (order + 2.0));
+        k += 1;
+    }
+    factors
+};
+
 /// The value of a polynomial at each x, by Clenshaw's recurrence; `coefficient` gives its Legendre coefficients.
 #[inline(always)]
 fn clenshaw(x: &[f64; LANES], coefficient: impl Fn(usize, usize) -> f64) -> [f64; LANES] {
     let (mut b, mut b_next) = ([0.0; LANES], [0.0; LANES]);
     for k in (0..NODES).rev() {
-        let order = k as f64;
-        let (first, second) = ((2.0 * order + 1.0) / (order + 1.0), (order + 1.0) / (order + 2.0));
+        let (first, second) = CLENSHAW[k];
         for i in 0..LANES {
             let new = coefficient(i, k) + first * x[i] * b[i] - second * b_next[i];
             b_next[i] = b[i];
@@ -347,22 +393,42 @@ fn clenshaw(x: &[f64; LANES], coefficient: impl Fn(usize, usize) -> f64) -> [f64
 }
 
 /// Nodes and masses of each law on the parts of panels that a Gaussian near the end of one sees: all of a short
-/// panel, and the two ends of a long one, in pieces no longer than a few widths.
+/// panel, and the two ends of a long one, in pieces no longer than a few widths. Only those pieces that Gaussians around
+/// the rising `means` reach.
 #[inline(always)]
-fn pieces(panels: &[Panel], laws: &[&[[f64; NODES]]], width: f64) -> (Vec<f64>, Vec<Vec<f64>>) {
+fn pieces(
+    panels: &[Panel],
+    laws: &[&[[f64; NODES]]],
+    width: f64,
+    means: &[f64],
+) -> (Vec<f64>, Vec<Vec<f64>>) {
     let (nodes, weights) = &*LEGENDRE;
     let (mut thetas, mut masses) = (vec![], vec![vec![]; laws.len()]);
+    // The first mean that reaches beyond the last part or piece: both rise.
+    let mut next = 0;
+    let mut is_reached = |from: f64, to: f64| {
+        let reach = (NARROW_REACH + 0.01) * width;
+        next += means[next..].iter().take_while(|mean| **mean < from - reach).count();
+        means.get(next).is_some_and(|mean| *mean <= to + reach)
+    };
     for (index, panel) in panels.iter().enumerate() {
         let inner = panel.inner(width);
         let parts =
             if inner > 0.0 { [(-1.0, -inner), (inner, 1.0)] } else { [(-1.0, 1.0), (1.0, 1.0)] };
+        let at = |x: f64| panel.middle + panel.half * x;
         for (low, high) in parts.into_iter().filter(|(low, high)| low < high) {
+            if !is_reached(at(low), at(high)) {
+                continue;
+            }
             let count = ((high - low) * panel.half / (FOLDED * width)).ceil();
             let half = 0.5 * (high - low) / count;
             for piece in 0..count as usize {
                 let middle = low + (2.0 * piece as f64 + 1.0) * half;
+                if !is_reached(at(middle - half), at(middle + half)) {
+                    continue;
+                }
                 let x = nodes.map(|x| middle + half * x);
-                thetas.extend(x.map(|x| panel.middle + panel.half * x));
+                thetas.extend(x.map(at));
                 for (masses, law) in masses.iter_mut().zip(laws) {
                     let values = clenshaw(&x, |_, k| law[index][k]);
                     let nodes = values.iter().zip(weights);
@@ -386,10 +452,15 @@ multiversioned! {
     ) {
         let Field { mean, coupling, deviation } = *field;
         let width = deviation / coupling;
-        let (mut inside, mut outside, mut edge) = (vec![], vec![], vec![]);
+        let (mut inside, mut outside) = (vec![], vec![]);
+        // The fields outside, and the θ that they are the means of.
+        let (mut edge, mut edge_thetas) = (vec![], vec![]);
+        // The first panel that does not end before θ: both rise.
+        let mut after = 0;
         for (k, field) in fields.iter().enumerate() {
             let theta = (field - mean) / coupling;
-            let after = panels.partition_point(|p| p.middle + p.half < theta);
+            let ends_before = |p: &&Panel| p.middle + p.half < theta;
+            after += panels[after..].iter().take_while(ends_before).count();
             let within = |p: &Panel| (theta - p.middle).abs() <= p.half - NARROW_REACH * width;
             match panels.get(after) {
                 Some(p) if p.inner(width) > 0.0 && within(p) => {
@@ -398,32 +469,40 @@ multiversioned! {
                 _ => {
                     outside.push(k);
                     edge.push(*field);
+                    edge_thetas.push(theta);
                 }
             }
         }
         for (law, density) in laws.iter().zip(densities.iter_mut()) {
-            let all_smooth: Vec<[f64; NODES]> = panels
-                .iter()
-                .zip(*law)
-                .map(|(p, g)| if p.inner(width) > 0.0 { smoothed(g, width / p.half) } else { *g })
-                .collect();
+            // Those of the panels with fields inside, in the order of the fields: each after the one before.
+            let mut smooth: Vec<[f64; NODES]> = vec![];
+            let mut last = usize::MAX;
             for chunk in inside.chunks(LANES) {
-                let (mut x, mut panel) = ([0.0; LANES], [chunk[0].1; LANES]);
+                let (mut x, mut panel) = ([0.0; LANES], [smooth.len(); LANES]);
                 for (i, (_, index, at)) in chunk.iter().enumerate() {
-                    (x[i], panel[i]) = (*at, *index);
+                    if *index != last {
+                        smooth.push(smoothed(&law[*index], width / panels[*index].half));
+                        last = *index;
+                    }
+                    (x[i], panel[i]) = (*at, smooth.len() - 1);
                 }
-                let values = clenshaw(&x, |i, k| all_smooth[panel[i]][k]);
+                panel[chunk.len()..].fill(smooth.len() - 1);
+                let values = clenshaw(&x, |i, k| smooth[panel[i]][k]);
                 for ((k, _, _), value) in chunk.iter().zip(values) {
                     density[*k] = (value / coupling).max(0.0);
                 }
             }
         }
         if !outside.is_empty() {
-            let (thetas, masses) = pieces(panels, laws, width);
+            let (thetas, masses) = pieces(panels, laws, width, &edge_thetas);
             let columns: Vec<&[f64]> = masses.iter().map(Vec::as_slice).collect();
             let mut found = vec![vec![0.0; edge.len()]; laws.len()];
-            let mut out: Vec<&mut [f64]> = found.iter_mut().map(Vec::as_mut_slice).collect();
-            fold(&centres(&thetas, field), &columns, deviation, NARROW_REACH, &edge, &mut out);
+            if let [masses] = columns.as_slice() {
+                fold_nodes(&thetas, masses, field, NARROW_REACH, &edge, &mut found[0]);
+            } else {
+                let mut out: Vec<&mut [f64]> = found.iter_mut().map(Vec::as_mut_slice).collect();
+                fold(&centres(&thetas, field), &columns, deviation, NARROW_REACH, &edge, &mut out);
+            }
             for (found, density) in found.iter().zip(densities.iter_mut()) {
                 for (k, value) in outside.iter().zip(found) {
                     density[*k] = value.max(0.0);

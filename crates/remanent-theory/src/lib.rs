@@ -75,7 +75,7 @@
 //! Modules import only modules of the lines above their own:
 //!
 //! 1. [`parameters`] (what is asked, errors), [`ranges`], [`cancel`] (stopping), `number` (NaN in JSON), [`overlaps`] (order parameters), [`agreement`] (overlaps of signs), [`site`] (one magnetisation in
-//!    a field), `law` (densities on panels), `points` (of the curve of solutions);
+//!    a field), `gaussians` (sums of them), then `law` (densities on panels), `points` (of the curve of solutions);
 //! 2. [`resolution`] (node counts);
 //! 3. `smoothness` (of the law of a field), `condensed` (that law on fewer nodes), [`energy`] (the energetic side), [`inherited`] (the law that a task inherits), [`fading`] (how it is
 //!    weakened before);
@@ -99,6 +99,7 @@ pub mod energy;
 pub mod fading;
 pub mod fields;
 mod free_energy;
+mod gaussians;
 pub mod inherited;
 mod law;
 mod number;

@@ -1,12 +1,13 @@
 //! Points of the curve of solutions, and what lies between those of a trace.
 
 use remanent_math::continuation::{Point, advance};
-use remanent_math::scalar;
+use remanent_math::{linear, scalar};
 
 /// Coordinates of a point of the curve: those of the conjugates, and ln α.
 pub type CurvePoint = Point<4>;
 
-/// The residual between two points of a trace, where it is interpolated, from which the curve may go another way.
+/// How far the curve is from where it is interpolated between two points of a trace, and how large the residual is
+/// there, if it may go another way.
 const OFF: f64 = 0.003;
 /// Shorter steps than this lead past nothing.
 const LONG: f64 = 0.5;
@@ -55,7 +56,7 @@ pub(crate) fn without_detours(
             // Not in the middle at first: two folds around it are symmetric.
             for x in [0.3, 0.7, 0.5] {
                 let y = hermite(&from, &to, x);
-                if f(&y).is_none_or(|r| r[..3].iter().any(|r| r.abs() > OFF)) {
+                if f(&y).is_none_or(|r| is_far(&from, &to, &r)) {
                     is_off = true;
                     found = advance(f, &Point { y, ..from }, 0.0, 1e-5);
                 }
@@ -71,6 +72,17 @@ pub(crate) fn without_detours(
         }
     }
     (all, has_gap)
+}
+
+/// Whether residuals `r` between two points imply that the curve is not there. An equation that is much steeper than the
+/// others has a large residual near the curve too, so the derivatives at both points are asked how far it is.
+fn is_far(from: &CurvePoint, to: &CurvePoint, r: &[f64; 4]) -> bool {
+    let across = [r[0], r[1], r[2], 0.0];
+    linear::max_norm(&across) > OFF
+        && [from, to].iter().any(|point| {
+            let distance = linear::solve(point.jacobian, across);
+            distance.is_none_or(|d| d.iter().any(|v| v.is_nan() || v.abs() > OFF))
+        })
 }
 
 /// d ln α / ds at three neighbouring points, and the lengths between them.

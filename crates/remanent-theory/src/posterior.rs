@@ -324,7 +324,7 @@ pub(crate) fn joint_laws(fields: &Fields, grid: &FieldGrid, total: &[f64]) -> Jo
         (Some(_), Some(law_before)) => {
             let columns: Vec<&[f64]> =
                 law_before.joint().iter().flatten().map(Vec::as_slice).collect();
-            let laws = fields.all_mixed(grid, law_before.panels(), &columns, Purpose::Signs);
+            let laws = fields.all_mixed(grid, law_before.panels(), &columns);
             let mut laws = laws.into_iter();
             std::iter::from_fn(|| Some([laws.next()?, laws.next()?])).collect()
         }
@@ -362,7 +362,8 @@ pub fn signs(site: &Site, fields: &Fields, resolution: Resolution) -> Signs {
         }
         Some(_) => total.iter().map(|p| p.ln()).collect(),
     };
-    let (signs, wrong) = ln_signs(site, &grid.fields, &total, &ln_law, resolution);
+    let is_mixed = fields.mixing().is_some();
+    let (signs, wrong) = ln_signs(site, &grid.fields, &total, &ln_law, is_mixed, resolution);
     let joint = joint_laws(fields, &grid, &total);
     let signs: Vec<(f64, f64)> = signs.into_iter().map(|(n, p)| (n.exp(), p.exp())).collect();
     let right: f64 = total.iter().zip(&signs).map(|(p, s)| p * s.1).sum();
@@ -382,12 +383,15 @@ const IMPROBABLE: f64 = 1e-40;
 
 /// (ln P(m < 0), ln P(m > 0)) in each of the rising `fields`, and ln P(m < 0) of all of them together. Where the
 /// grid has to reach to B = 0 through many widths of a Gaussian, few fields matter: P(m < 0) falls with the
-/// field, so its value in the first field of a block bounds what the block can add.
+/// field, so its value in the first field of a block bounds what the block can add. After an anchor (`is_mixed`) as
+/// many weights may be in fields against the teacher; what is left of the other sign there, if it is e^{−60} and less, is
+/// little next to the 1e-17 of all weights that count.
 fn ln_signs(
     site: &Site,
     fields: &[f64],
     total: &[f64],
     ln_law: &[f64],
+    is_mixed: bool,
     resolution: Resolution,
 ) -> (Vec<(f64, f64)>, f64) {
     let heads: Vec<f64> = fields.iter().step_by(BLOCK).copied().collect();
@@ -398,7 +402,17 @@ fn ln_signs(
     let mut signs: Vec<(f64, f64)> = Vec::with_capacity(fields.len());
     let mut wrong = f64::NEG_INFINITY;
     let blocks = ln_law.chunks(BLOCK).zip(total.chunks(BLOCK)).zip(fields.chunks(BLOCK));
-    for (((ln_law, total), block), head) in blocks.zip(&at_heads) {
+    for (number, (((ln_law, total), block), head)) in blocks.zip(&at_heads).enumerate() {
+        // P(m > 0) rises with the field: up to the first of the next block it is smaller than there.
+        if is_mixed && at_heads.get(number + 1).is_some_and(|next| next.1 < -LEFT_OUT) {
+            signs.resize(signs.len() + block.len(), (0.0, f64::NEG_INFINITY));
+            // Far from all anchors the law is rounding, of either sign.
+            if largest(ln_law) > negligible {
+                let terms = ln_law.iter().copied().filter(|law| !law.is_nan());
+                wrong = ln_sum_exp(terms.chain([wrong]));
+            }
+            continue;
+        }
         let is_decided = block[0] > 0.0 && head.0 < negligible;
         let adds = head.0 + largest(ln_law) > negligible || largest(total) > IMPROBABLE;
         if is_decided || !adds {

@@ -30,10 +30,20 @@ mod outwards;
 mod plain;
 mod shape;
 
+use remanent_math::multiversioned;
+
 pub(crate) use self::densities::Densities;
 use self::halves::all_sign_probabilities;
 use self::outwards::all_moments;
 use self::shape::{DEPTH, Hyperbolic, Origin};
+
+multiversioned! {
+    fn from_prior(site: &Site, fields: &[f64], moments: &[Moments], values: &mut [f64]) {
+        for ((value, field), moments) in values.iter_mut().zip(fields).zip(moments) {
+            *value = site.ln_z_from_prior(*field, moments);
+        }
+    }
+}
 
 /// The measure, for every field.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,9 +109,17 @@ impl Site {
         field.abs() - 0.5 * self.stiffness + moments.ln_z_from_corner
     }
 
-    /// ln Z(B) − c ln 2cosh(B/c) + A/2, given the moments at B, with entropy. At any place it is −c KL(m, tanh B/c) that
+    /// ln Z(B) − c ln 2cosh(B/c) + A/2 in each field, given the moments there, with entropy.
+    pub(crate) fn all_ln_z_from_prior(&self, fields: &[f64], moments: &[Moments]) -> Vec<f64> {
+        let mut values = vec![0.0; fields.len()];
+        from_prior(self, fields, moments, &mut values);
+        values
+    }
+
+    /// The same in one field. At any place it is −c KL(m, tanh B/c) that
     /// enters instead of B m + c S(m), two large numbers that cancel where an anchor is strong.
-    pub(crate) fn ln_z_from_prior(&self, field: f64, moments: &Moments) -> f64 {
+    #[inline(always)]
+    fn ln_z_from_prior(&self, field: f64, moments: &Moments) -> f64 {
         let prior = Origin::at(field.abs() / self.entropy);
         let place = prior.moved::<true>(moments.reference - prior.theta);
         moments.ln_z_from_reference + 0.5 * self.stiffness * place.one_minus_m2

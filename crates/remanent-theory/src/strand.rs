@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use remanent_math::continuation::{Point, TraceEnd, Tracer, advance, point_at};
 
-use crate::ends::{start_of_good, start_of_poor};
+use crate::ends::{start_of_another, start_of_good, start_of_poor};
 pub use crate::points::CurvePoint;
 use crate::points::{distance, hermite, lowest, slopes, slopes_along_a, without_detours};
 use crate::resolution::Resolution;
@@ -34,6 +34,9 @@ pub enum StrandEnd {
     /// A strand from α → 0, behind a fold, at the smallest α of the trace: the middle branch goes on to
     /// smaller α, where it joins the good one.
     Below,
+    /// A strand from α → ∞, behind a fold, at the largest α of the trace: the middle branch goes on to larger α,
+    /// where it joins the poor one.
+    Above,
     /// In the corner of the cube: q_d → 1 at a finite α.
     Corner,
     /// Where the equations could not be followed farther.
@@ -172,7 +175,7 @@ impl Care {
         let drawn = self == Self::Drawn;
         Tracer {
             first_step: 0.7,
-            max_step: if drawn { 0.5 } else { 3.0 },
+            max_step: if drawn { 0.5 } else { 1.5 },
             min_step: 1e-5,
             fraction: 3e-4,
             tolerance: match self {
@@ -243,6 +246,7 @@ impl Strand {
             _ if corner => StrandEnd::Corner,
             TraceEnd::Stopped if !returned => StrandEnd::Reached,
             TraceEnd::Stopped if !from_above && elsewhere => StrandEnd::Below,
+            TraceEnd::Stopped if of_two && elsewhere => StrandEnd::Above,
             _ => StrandEnd::Lost,
         };
         // A strand that comes down to where the other should have begun stands for it.
@@ -298,7 +302,10 @@ impl Strand {
             .before_folds
             .windows(2)
             .any(|pair| (self.rough_fold(pair[0]) - self.rough_fold(pair[1])).abs() < limit);
+        // What comes from one end of α and reaches the other turns twice, or not at all.
+        let turns_once = self.end == StrandEnd::Reached && self.fold_count() % 2 == 1;
         barely_folds
+            || turns_once
             || self.has_gap
             || self.end == StrandEnd::Lost
             || !self.open_chords(limit).is_empty()
@@ -369,7 +376,7 @@ impl Strand {
 fn flat_points(points: &[CurvePoint], care: Care) -> Vec<bool> {
     let slope = |i: usize| points[i].tangent[3].abs();
     let mut flat: Vec<bool> = (0..points.len()).map(|i| slope(i) < SLOW).collect();
-    if care == Care::Smooth {
+    if care != Care::Drawn {
         for i in 1..points.len().max(1) - 1 {
             if slope(i) < RATHER_SLOW && slope(i) <= slope(i - 1).min(slope(i + 1)) {
                 flat[i - 1..=i + 1].fill(true);
@@ -379,7 +386,7 @@ fn flat_points(points: &[CurvePoint], care: Care) -> Vec<bool> {
     flat
 }
 
-/// The strand from α → 0, and the one from α → ∞ if the first does not lead there.
+/// The strand from α → 0, and the one from α → ∞ if the first does not lead there, or not within the trace.
 pub(crate) fn strands(
     task: &Task,
     alpha: f64,
@@ -394,8 +401,13 @@ pub(crate) fn strands(
     let end = upward.as_ref().map(|s| s.end);
     // A strand that was lost is traced again with more care, and only then the other one.
     let is_repeated = end == Some(StrandEnd::Lost) && care.more().is_some();
-    let downward = if end == Some(StrandEnd::Reached) || is_repeated {
+    let downward = if is_repeated {
         None
+    } else if let Some(strand) = upward.as_ref().filter(|s| s.end == StrandEnd::Reached) {
+        // A strand may come so far without a fold, and another one from α → ∞ lie above it.
+        let last = &strand.points[strand.points.len() - 1].y;
+        start_of_another(task, last, farthest, resolution)
+            .and_then(|y| Strand::trace(task, y, farthest, Extent::Whole, care, wanted, true))
     } else {
         // A strand that may have to stand for the other is traced to its end.
         let extent = if end == Some(StrandEnd::Corner) { extent } else { Extent::Whole };

@@ -48,6 +48,20 @@ fn no_step_leads_past_two_folds() {
     }
 }
 
+/// Two folds 0.15 % apart in α, where the curve of a coarse trace rises slowly at best.
+#[test]
+fn a_narrow_pair_of_folds_is_found_by_exact_tangents() {
+    let parameters = ChainParameters {
+        alpha: vec![107.81],
+        beta: vec![21.751281432644543],
+        q_star: vec![1.0 - 0.0959256555632425],
+        prior: Prior::Uniform,
+        ..ChainParameters::default()
+    };
+    let chain = parameters.check().unwrap();
+    assert_eq!(folds(chain.task(0, None).unwrap(), 107.81), (2, 2));
+}
+
 /// The same after another task, where the pairs are narrow.
 #[test]
 fn no_step_of_a_second_task_leads_past_two_folds() {

@@ -267,7 +267,8 @@ impl Site {
             let inside = 0.5 * elementary::ln((1.0 + m.abs()) / (1.0 - m.min(0.8)));
             let outside = 0.5 * elementary::ln(2.0 * (fields[i] - a).max(0.0) + 2.0);
             let guess = if m.abs() < 0.8 { inside } else { outside };
-            theta[i] = guess.clamp(low[i].min(high[i]), high[i]);
+            // Not `clamp`, which checks its bounds: the loop would not vectorise.
+            theta[i] = guess.max(low[i].min(high[i])).min(high[i]);
         }
         for _ in 0..100 {
             let mut open = 0_u64;
@@ -299,7 +300,8 @@ impl Site {
         (theta, width)
     }
 
-    /// The integrals outwards from the modes, down to θ = `floor`.
+    /// The integrals outwards from the modes, down to θ = `floor`. The steps of the last block, and how long they
+    /// were, are kept: most often they are those of the next.
     #[inline(always)]
     fn peaks<const ENTROPY: bool>(
         &self,
@@ -307,12 +309,15 @@ impl Site {
         turning_point: &TurningPoint,
         floor: f64,
         resolution: f64,
+        (step_of, steps): &mut (f64, Steps),
     ) -> Parts {
         let (mode, width) = self.modes(fields, turning_point);
         // Narrow peaks are nearly Gaussian and need fewer nodes.
         let widest = width.iter().fold(0.0, |a: f64, b| a.max(*b));
-        let step = STEP * (NARROW / widest).clamp(1.0, COARSEST);
-        let steps = Steps::new(step / resolution, SPREADING, REACH);
+        let step = STEP * (NARROW / widest).clamp(1.0, COARSEST) / resolution;
+        if *step_of != step {
+            (*step_of, *steps) = (step, Steps::new(step, SPREADING, REACH));
+        }
         let references = References::at::<ENTROPY>(&mode);
         let (mut decay, mut share) = ([0.0; LANES], [0.0; LANES]);
         for i in 0..LANES {
@@ -429,13 +434,14 @@ multiversioned! {
             }
         }
         let strong = if ENTROPY { strong } else { plain_moments(site, fields, strong, resolution, out) };
+        let mut steps = (f64::NAN, Steps { offset: vec![], weight: vec![] });
         // Below this field there is a second mode, on the other side.
         let two_modes = turning_point.pull;
         let (double, single): (Vec<usize>, Vec<usize>) =
             strong.into_iter().partition(|&k| fields[k].abs() < two_modes);
         for indices in single.chunks(LANES) {
             let block = gather(fields, indices);
-            let parts = site.peaks::<ENTROPY>(&block, &turning_point, f64::NEG_INFINITY, resolution);
+            let parts = site.peaks::<ENTROPY>(&block, &turning_point, f64::NEG_INFINITY, resolution, &mut steps);
             for (i, &k) in indices.iter().enumerate() {
                 out[k] = parts.moments(i);
             }
@@ -450,7 +456,7 @@ multiversioned! {
                 continue;
             }
             // Each side of a deep valley is integrated alone.
-            let here = site.peaks::<ENTROPY>(&block, &turning_point, 0.0, resolution);
+            let here = site.peaks::<ENTROPY>(&block, &turning_point, 0.0, resolution, &mut steps);
             // The other side holds e^{−2B}, against a variance of about 1/(A² + B²) here.
             let farthest = 20.0 + (1.0 - site.stiffness).ln();
             let matters = |field: f64| field < farthest;
@@ -460,7 +466,7 @@ multiversioned! {
                 }
                 continue;
             }
-            let other = site.peaks::<ENTROPY>(&block.map(|b| -b), &turning_point, 0.0, resolution);
+            let other = site.peaks::<ENTROPY>(&block.map(|b| -b), &turning_point, 0.0, resolution, &mut steps);
             for (i, &k) in indices.iter().enumerate() {
                 out[k] = if matters(block[i]) && turning_point.pull > block[i] {
                     here.with_other_side(&other, &block, i)

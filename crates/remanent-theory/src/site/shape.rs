@@ -82,7 +82,11 @@ impl Origin {
         let gap = 2.0 * decay * share;
         // KL = m δ − ln(cosh θ/cosh θ*) with m = 1 − u.
         let divergence = if ENTROPY {
-            -gap * distance - elementary::ln_1p(0.5 * self.gap * growth)
+            // As `ln_1p` does it, with 1/(1 + x) known: a division less.
+            let x = 0.5 * self.gap * growth;
+            let rounded = 1.0 + x;
+            let lost = (x - (rounded - 1.0)) * (share * (1.0 + self.decay));
+            -gap * distance - (elementary::ln(rounded) + lost)
         } else {
             0.0
         };
