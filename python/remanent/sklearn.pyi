@@ -53,6 +53,7 @@ class ContinualBinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         lambda_: float | None = None,
         rho: float | None = None,
         reserve: float | None = None,
+        horizon: int | None = None,
         reset_fields: bool | None = None,
         window: int | None = None,
         fisher: Literal["variance", "empirical", "online"] | None = None,

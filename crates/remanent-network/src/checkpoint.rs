@@ -28,6 +28,9 @@ pub(crate) struct Numbers {
     /// Checkpoints of earlier programs do not have it, but the divergence from the previous step as an array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     previous: Option<Previous>,
+    /// Of an anchor that fades by a horizon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kept_variance: Option<f64>,
 }
 
 impl Course<'_> {
@@ -75,8 +78,9 @@ impl Trainer {
 
     /// The state that is not in arrays.
     pub(crate) fn numbers(&self) -> Numbers {
-        let Self { steps, previous, .. } = *self;
-        Numbers { steps, beta: self.network.beta, log_scale: self.network.log_scale, previous }
+        let Self { steps, previous, kept_variance, .. } = *self;
+        let (beta, log_scale) = (self.network.beta, self.network.log_scale);
+        Numbers { steps, beta, log_scale, previous, kept_variance }
     }
 
     /// Restores what [`arrays`](Self::arrays) and [`numbers`](Self::numbers) gave.
@@ -85,7 +89,7 @@ impl Trainer {
         mut tensors: Tensors,
         numbers: Numbers,
     ) -> Result<(), TensorError> {
-        let Numbers { steps, beta, log_scale, previous } = numbers;
+        let Numbers { steps, beta, log_scale, previous, kept_variance } = numbers;
         let recalls = self.parameters.recalls_steps();
         let old = &self.network;
         let mut network = take_network(&old.architecture, old.weights, &mut tensors)?;
@@ -119,6 +123,7 @@ impl Trainer {
         self.network = network;
         self.steps = steps;
         self.previous = previous.filter(|_| recalls);
+        self.kept_variance = kept_variance;
         Ok(())
     }
 }

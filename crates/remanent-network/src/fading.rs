@@ -13,6 +13,10 @@
 //! 1 that leaves a mean variance ⟨1 − tanh² a⟩ of at least s. A stream that leaves enough weights uncertain keeps all it has
 //! learned; one without end forgets at the rate at which its tasks use up uncertain weights. The learner need
 //! not know which of them it is in.
+//!
+//! A horizon H is a reserve that the stream itself sets: the mean variance that is left after the first H tasks. Up to
+//! there nothing fades. From then on a new task finds as many uncertain weights as task H + 1 did, and tasks older than about H
+//! make room for it.
 
 use remanent_math::elementary::artanh_of_scaled_tanh;
 use serde::{Deserialize, Serialize};
@@ -21,7 +25,7 @@ use crate::kernels;
 use crate::parameters::ParameterError;
 use crate::ranges;
 
-/// λ, ρ and the reserve.
+/// λ, ρ, the reserve and the horizon.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fading {
     /// Factor of the magnetisation, from −1 to 1. 1 is not part of a key.
@@ -33,6 +37,9 @@ pub struct Fading {
     /// Smallest mean variance of the weights under the anchor, from 0 to 1. 0 is not part of a key.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reserve: f64,
+    /// Tasks after which the mean variance of the weights falls no further. None is not part of a key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub horizon: Option<usize>,
 }
 
 pub(crate) fn is_zero(value: &f64) -> bool {
@@ -49,7 +56,7 @@ fn is_one(value: &f64) -> bool {
 
 impl Default for Fading {
     fn default() -> Self {
-        Self { lambda: 1.0, rho: 1.0, reserve: 0.0 }
+        Self { lambda: 1.0, rho: 1.0, reserve: 0.0, horizon: None }
     }
 }
 
@@ -59,10 +66,13 @@ impl Fading {
         ranges::LAMBDA.check("lambda", self.lambda)?;
         ranges::RHO.check("rho", self.rho)?;
         ranges::RESERVE.check("reserve", self.reserve)?;
+        if let Some(horizon) = self.horizon {
+            ranges::HORIZON.check("horizon", horizon as f64)?;
+        }
         Ok(())
     }
 
-    /// Whether every field stays as it is, the reserve aside.
+    /// Whether every field stays as it is, reserve and horizon aside.
     fn keeps_fields(&self) -> bool {
         self.lambda == 1.0 && self.rho == 1.0
     }
@@ -72,16 +82,26 @@ impl Fading {
         self.rho * artanh_of_scaled_tanh(self.lambda, h)
     }
 
-    /// Replaces the fields of all layers by those of the prior that follows.
-    pub(crate) fn apply<'a>(&self, layers: impl Iterator<Item = &'a mut [f32]>) {
+    /// Replaces the fields of all layers by those of the prior that follows a task, counted from 0. `kept` is the mean
+    /// variance after as many tasks as the horizon has; it is stored there then, and none before.
+    pub(crate) fn apply<'a>(
+        &self,
+        task: usize,
+        kept: &mut Option<f64>,
+        layers: impl Iterator<Item = &'a mut [f32]>,
+    ) {
         let mut layers: Vec<&mut [f32]> = layers.collect();
         if !self.keeps_fields() {
             let fields = layers.iter_mut().flat_map(|layer| layer.iter_mut());
             fields.for_each(|h| *h = self.field(f64::from(*h)) as f32);
         }
-        let factor = factor_for_reserve(self.reserve, &layers) as f32;
+        let reserve = self.reserve.max(kept.unwrap_or(0.0));
+        let factor = factor_for_reserve(reserve, &layers) as f32;
         if factor < 1.0 {
-            layers.into_iter().for_each(|layer| kernels::scale(factor, layer));
+            layers.iter_mut().for_each(|layer| kernels::scale(factor, layer));
+        }
+        if self.horizon == Some(task + 1) {
+            *kept = Some(mean_variance(1.0, &layers));
         }
     }
 
@@ -106,12 +126,7 @@ impl Fading {
 
 /// The largest factor of at most 1 with which the fields have a mean variance of at least `reserve`.
 fn factor_for_reserve(reserve: f64, layers: &[&mut [f32]]) -> f64 {
-    let count: usize = layers.iter().map(|layer| layer.len()).sum();
-    let has_reserve = |factor: f64| {
-        let fields = layers.iter().flat_map(|layer| layer.iter());
-        let variances = fields.map(|&a| (factor * f64::from(a)).cosh().powi(-2));
-        variances.sum::<f64>() >= reserve * count as f64
-    };
+    let has_reserve = |factor: f64| mean_variance(factor, layers) >= reserve;
     if reserve == 0.0 || has_reserve(1.0) {
         return 1.0;
     }
@@ -126,6 +141,14 @@ fn factor_for_reserve(reserve: f64, layers: &[&mut [f32]]) -> f64 {
         }
     }
     below
+}
+
+/// ⟨1 − tanh² (f a)⟩ over the fields of all layers.
+fn mean_variance(factor: f64, layers: &[&mut [f32]]) -> f64 {
+    let count: usize = layers.iter().map(|layer| layer.len()).sum();
+    let fields = layers.iter().flat_map(|layer| layer.iter());
+    let variances = fields.map(|&a| (factor * f64::from(a)).cosh().powi(-2));
+    variances.sum::<f64>() / count as f64
 }
 
 #[cfg(test)]
@@ -147,7 +170,7 @@ mod tests {
         let faded = |reserve: f64| {
             let mut layers = fields.clone();
             let fading = Fading { reserve, ..Fading::default() };
-            fading.apply(layers.iter_mut().map(Vec::as_mut_slice));
+            fading.apply(0, &mut None, layers.iter_mut().map(Vec::as_mut_slice));
             layers
         };
         assert_eq!(faded(0.0), fields);
@@ -161,6 +184,25 @@ mod tests {
             }
         }
         assert!(faded(1.0).iter().flatten().all(|a| a.abs() < 1e-4));
+    }
+
+    #[test]
+    fn a_horizon_keeps_the_variance_that_its_tasks_left() {
+        let fading = Fading { horizon: Some(2), reserve: 0.1, ..Fading::default() };
+        let variance = |fields: &[f32]| f64::from(fields[0]).cosh().powi(-2);
+        let mut kept = None;
+        // A task adds evidence of 0.4; two tasks leave cosh^-2 0.8.
+        let mut fields = [0.0_f32; 4];
+        for (task, expected) in [(0, 0.4_f64), (1, 0.8), (2, 0.8), (3, 0.8)] {
+            fields.iter_mut().for_each(|a| *a += 0.4);
+            fading.apply(task, &mut kept, std::iter::once(fields.as_mut_slice()));
+            assert!((variance(&fields) - expected.cosh().powi(-2)).abs() < 1e-5, "{task}");
+            assert_eq!(kept.is_some(), task >= 1);
+        }
+        // The reserve counts where it is larger.
+        let wide = Fading { reserve: 0.9, ..fading };
+        wide.apply(4, &mut kept, std::iter::once(fields.as_mut_slice()));
+        assert!((variance(&fields) - 0.9).abs() < 1e-5);
     }
 
     #[test]
@@ -213,7 +255,9 @@ mod tests {
         assert!(fading(1.0, 0.0).check().is_ok() && fading(-1.0, 1.0).check().is_ok());
         let reserve = |reserve| Fading { reserve, ..Fading::default() };
         assert!(reserve(0.0).check().is_ok() && reserve(1.0).check().is_ok());
-        for wrong in [fading(1.1, 1.0), fading(1.0, -0.1), fading(f64::NAN, 1.0), reserve(1.5)] {
+        let horizon = Fading { horizon: Some(0), ..Fading::default() };
+        let wrong = [fading(1.1, 1.0), fading(1.0, -0.1), fading(f64::NAN, 1.0), reserve(1.5)];
+        for wrong in wrong.into_iter().chain([horizon]) {
             assert!(wrong.check().is_err());
         }
     }

@@ -187,6 +187,7 @@ mod tests {
     use remanent_data::stream::StreamSpec;
 
     use super::*;
+    use crate::fading::Fading;
     use crate::learner::{Anchor, Fisher};
 
     fn on(text: &str) -> Vec<Parameters> {
@@ -199,6 +200,11 @@ mod tests {
         vec![
             small(Learner::Vcl),
             Parameters { anchor: Anchor::Task, learned_scale: true, ..small(Learner::Vcl) },
+            Parameters {
+                anchor: Anchor::Task,
+                fading: Fading { horizon: Some(1), ..Fading::default() },
+                ..small(Learner::Vcl)
+            },
             Parameters { fisher: Fisher::Empirical, ..small(Learner::Ewc) },
             small(Learner::Metaplasticity),
             Parameters { batch: 64, ..small(Learner::BayesBinn) },

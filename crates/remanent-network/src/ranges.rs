@@ -40,6 +40,8 @@ pub const LAMBDA: Range = Range::between(-1.0, 1.0);
 pub const RHO: Range = Range::between(0.0, 1.0);
 /// Smallest mean variance of the weights under the anchor.
 pub const RESERVE: Range = Range::between(0.0, 1.0);
+/// Tasks that an anchor remembers.
+pub const HORIZON: Range = Range::between(1.0, 1e9);
 /// Window of an anchor that follows, in examples.
 pub const WINDOW: Range = Range::between(1.0, 1e12);
 /// m of metaplasticity.

@@ -82,6 +82,8 @@ pub struct Trainer {
     by_variance: Vec<f32>,
     downstream: Downstream,
     pub(crate) sampling: Sampling,
+    /// The mean variance of the weights under the anchor after as many tasks as the horizon of fading has.
+    pub(crate) kept_variance: Option<f64>,
 }
 
 impl Trainer {
@@ -114,6 +116,7 @@ impl Trainer {
             by_variance: Vec::new(),
             downstream: Downstream::default(),
             sampling: Sampling::default(),
+            kept_variance: None,
         })
     }
 
@@ -403,12 +406,13 @@ impl Trainer {
                 si::end_task(damping, &layer.theta, memory);
             }
         } else {
-            self.set_anchor();
+            self.set_anchor(task);
         }
     }
 
-    /// Makes the current posterior, faded, the anchor; moves the fields there if that is asked for.
-    pub fn set_anchor(&mut self) {
+    /// Makes the current posterior, faded, the anchor after a task, counted from 0; moves the fields there if that is
+    /// asked for.
+    pub fn set_anchor(&mut self, task: usize) {
         let Parameters { fading, reset_fields, .. } = self.parameters;
         let beta = self.network.beta;
         for (layer, memory) in self.network.layers.iter().zip(&mut self.memories) {
@@ -418,7 +422,8 @@ impl Trainer {
             memory.anchor.copy_from_slice(&layer.theta);
             kernels::scale(beta, &mut memory.anchor);
         }
-        fading.apply(self.memories.iter_mut().map(|memory| memory.anchor.as_mut_slice()));
+        let anchors = self.memories.iter_mut().map(|memory| memory.anchor.as_mut_slice());
+        fading.apply(task, &mut self.kept_variance, anchors);
         if reset_fields {
             self.recall();
             self.pass.drop_moments();

@@ -473,7 +473,7 @@ fn the_anchor_of_the_task_pulls_by_the_gradient_of_the_divergence() {
             .iter()
             .map(|layer| wide(layer.theta()).iter().map(|t| f64::from(BETA) * t).collect())
             .collect();
-        trainer.set_anchor();
+        trainer.set_anchor(0);
         scatter(&mut trainer, 0.5);
         trainer.set_beta(NEXT);
         let before = trainer.network().clone();
@@ -581,7 +581,7 @@ fn the_divergence_is_the_quadratic_form_of_elastic_weight_consolidation_for_smal
         .map(|&distance: &f32| {
             let mut trainer = trainer(&anchored(Learner::Ewc, Anchor::Task));
             let old = trainer.network().clone();
-            trainer.set_anchor();
+            trainer.set_anchor(0);
             // Outwards, so that the terms of third order have one sign.
             trainer.update_theta(|_, theta| {
                 theta.iter_mut().for_each(|t| *t += distance.copysign(*t));
@@ -664,7 +664,7 @@ fn a_faded_anchor_pulls_by_the_divergence_from_the_faded_posterior() {
     let fading = Fading { lambda: 0.9, rho: 0.7, ..Fading::default() };
     let parameters = Parameters { fading, ..anchored(Learner::Vcl, Anchor::Task) };
     let mut trainer = trainer(&parameters);
-    trainer.set_anchor();
+    trainer.set_anchor(0);
     let before = trainer.network().clone();
     black().step(&mut trainer, BETA);
     let share = BATCH as f64 / EXAMPLES as f64;
@@ -680,7 +680,7 @@ fn fields_that_move_to_the_anchor_are_not_pulled() {
     let reset = Parameters { fading, reset_fields: true, ..anchored(Learner::Vcl, Anchor::Task) };
     let mut trainer = trainer(&reset);
     let before = trainer.network().clone();
-    trainer.set_anchor();
+    trainer.set_anchor(0);
     let moved = trainer.network().clone();
     for (before, moved) in before.layers().iter().zip(moved.layers()) {
         for (&b, &m) in before.theta().iter().zip(moved.theta()) {

@@ -218,7 +218,7 @@ fn end_task(folder: &Path, trainer: &mut Trainer, task: usize) {
         return;
     }
     if parameters.learner != Learner::Ewc || parameters.fisher == Fisher::Variance {
-        return trainer.set_anchor();
+        return trainer.set_anchor(task);
     }
     let images = normals(INFORMATION * WIDTHS[0], FISHER_IMAGES, task);
     let labels = labels(&images, FISHER_LABELS, task);

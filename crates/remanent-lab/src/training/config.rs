@@ -268,7 +268,12 @@ fn parameters(options: &TrainingOptions) -> Result<Parameters, TrainingError> {
         gamma_task: gamma(given.gamma_task, default.gamma_task),
         gamma_rule: given.gamma_rule,
         first_prior: given.first_prior,
-        fading: Fading { lambda: given.lambda, rho: given.rho, reserve: given.reserve },
+        fading: Fading {
+            lambda: given.lambda,
+            rho: given.rho,
+            reserve: given.reserve,
+            horizon: given.horizon,
+        },
         reset_fields: given.reset_fields,
         window: given.window.or(default.window),
         fisher: given.fisher.unwrap_or(default.fisher),
@@ -354,7 +359,7 @@ fn meaningless(key: &str, parameters: &Parameters) -> Option<(String, &'static s
         "gamma_task" if !anchor.tasks() => of_anchor("choose the anchor task or both"),
         "gamma_rule" if *learner != Learner::Vcl => of_learner("only vcl has it"),
         "gamma_rule" if !anchor.tasks() => of_anchor("choose the anchor task or both"),
-        "first_prior" | "lambda" | "rho" | "reserve" | "reset_fields" | "window" => {
+        "first_prior" | "lambda" | "rho" | "reserve" | "horizon" | "reset_fields" | "window" => {
             fading(key, parameters)
         }
         "fisher" if *learner != Learner::Ewc => of_learner("only ewc has it"),
@@ -383,7 +388,8 @@ fn fading(key: &str, parameters: &Parameters) -> Option<(String, &'static str)> 
             Some((format!("the anchor {}", anchor.word()), "choose the anchor task or both"))
         }
         Learner::Vcl
-            if window.is_some() && matches!(key, "first_prior" | "reserve" | "reset_fields") =>
+            if window.is_some()
+                && matches!(key, "first_prior" | "reserve" | "horizon" | "reset_fields") =>
         {
             let cure = "with a window there are no switches, and the first prior is uniform";
             Some(("an anchor with a window".into(), cure))
@@ -544,6 +550,7 @@ mod tests {
             ("gamma_rule = 'weights'", "gamma_rule is not used by the anchor step"),
             ("learner = 'ewc'\ngamma_rule = 'weights'", "only vcl"),
             ("learner = 'ste'\nmetaplastic = true", "vcl, ewc and joint have it"),
+            ("horizon = 3", "horizon is not used by the anchor step"),
             ("least_scale = 0.1", "least_scale is not used by a constant factor of the logits"),
             ("learner = 'ewc'\nrho = 0.5", "choose the fisher online"),
             ("batch = 1\nprecision = 'bf16'", "precision is not used by a batch of 1"),
@@ -580,6 +587,7 @@ mod tests {
             "lr_rule = 'batch'",
             "rho = 0.9",
             "reserve = 0.5",
+            "horizon = 3",
             "lr_schedule = 'cosine'",
             "window = 7",
             "precision = 'bf16'",

@@ -246,6 +246,9 @@ options! {
             /// Fading at a switch: multiply the fields of the anchor of vcl by the largest factor of at most 1
             /// that leaves this mean variance of the weights; 0 for none
             reserve: f64 = 0.0, in ranges::RESERVE,
+            /// Fading at a switch: after N tasks the anchor of vcl fades so that the mean variance of the weights
+            /// stays what it was then, and older tasks are forgotten; 8 keeps about five tasks well
+            horizon: Option<usize> = None, in ranges::HORIZON,
             /// Also move the fields of vcl to the anchor at a switch
             reset_fields: bool = false,
             /// Let the anchor of vcl follow the posterior with a window of N examples; switches are then

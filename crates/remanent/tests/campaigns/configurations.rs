@@ -268,6 +268,7 @@ const COMMANDS: [Command; 12] = [
             ("lambda", &["-1", "0", "0.9", "1", "2"], false),
             ("rho", &["0", "0.5", "1", "-1"], false),
             ("reserve", &["0", "0.5", "1", "-1", "2"], false),
+            ("horizon", &["0", "1", "2", "-1"], false),
             ("reset-fields", &["true", "false"], false),
             ("metaplastic", &["true", "false"], false),
             ("least-scale", &["0", "2", "-1"], false),
