@@ -22,8 +22,9 @@
 //!
 //! A scan, `key=values`, makes a case of every value; several scans make all combinations.
 //! `key.2` is the second entry of a list. A case may have a `quick` of its own, which overrides
-//! that of the file. A plan ignores `[[theory]]`, which lists questions to the theory, and `[[published]]`,
-//! which lists results of other authors.
+//! that of the file. A plan ignores `[[theory]]`, which lists questions to the theory, `[[also]]`,
+//! which lists configurations of other experiments for the same figure, and `[[published]]`, which lists
+//! results of other authors.
 
 use std::collections::HashSet;
 
@@ -37,8 +38,18 @@ use crate::options::{Kind, OptionInfo, whole_if_possible};
 use crate::values::{self, ValueError};
 
 /// Keys that belong to the plan and not to a case.
-pub const PLAN_KEYS: [&str; 9] =
-    ["experiment", "title", "seeds", "seed", "case", "quick", "scan", "theory", "published"];
+pub const PLAN_KEYS: [&str; 10] = [
+    "experiment",
+    "title",
+    "seeds",
+    "seed",
+    "case",
+    "quick",
+    "scan",
+    "theory",
+    "also",
+    "published",
+];
 
 /// Why a plan is invalid.
 #[derive(Debug, Error)]
@@ -305,8 +316,9 @@ impl Plan {
         };
         let settable: Vec<&str> = ["seeds", "seed", "title"].iter().chain(keys).copied().collect();
         config::check_keys(&quick, &settable, "[quick]")?;
-        base.remove("theory");
-        base.remove("published");
+        for key in ["theory", "also", "published"] {
+            base.remove(key);
+        }
         let listed = listed_cases(&mut base, keys)?;
         let read = |(key, value): &(String, Value)| Scan::read(key, value, options);
         let listed_scans = listed_scans(&mut base)?;

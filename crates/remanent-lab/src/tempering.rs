@@ -9,6 +9,7 @@ mod options;
 mod report;
 mod summary;
 mod tables;
+mod trend;
 
 pub use cell::TemperingTrial;
 pub use compare::{Comparison, TheoryPoint, compare};
@@ -18,3 +19,7 @@ pub use options::{Steps, Temperatures, TemperingOptions, TemperingView};
 pub use report::TemperingReport;
 pub use summary::{Bin, TemperingSummary, summarise};
 pub use tables::{comparison_table, overlap_table, quality_table, result_table};
+pub use trend::{
+    CONSISTENT, Decision, EXCLUDED, FEWEST_SIZES, Limit, MOST_FAILED, POWERS, SizePoint,
+    is_provisional,
+};

@@ -38,7 +38,7 @@ const HEAD: &str =
 /// Estimates of errors: noise to the last digit, and no result.
 const NOISE: [&str; 2] = ["residual", "quadrature_error"];
 
-const TRAININGS: [(&str, &str); 37] = [
+const TRAININGS: [(&str, &str); 38] = [
     ("vcl", ""),
     ("vcl-none", "anchor = 'none'"),
     ("vcl-task", "anchor = 'task'\ngamma = 0.1"),
@@ -51,6 +51,7 @@ const TRAININGS: [(&str, &str); 37] = [
         "anchor = 'task'\nlambda = 0.9\nrho = 0.8\nfirst_prior = 'uniform'\nlr_schedule = 'cosine'\nreset_fields = true",
     ),
     ("vcl-reserve", "anchor = 'task'\nreserve = 0.6"),
+    ("vcl-horizon", "anchor = 'task'\nhorizon = 1\nstream = 'permuted:digits:3'"),
     ("vcl-scale", "learned_scale = true\noutput_scale = 3.0\nleast_scale = 3.0"),
     ("vcl-weights", "anchor = 'task'\ngamma_rule = 'weights'\ngamma = 2.5"),
     (

@@ -1,6 +1,6 @@
 //! The experiments of a figure, kind by kind, and their records.
 //!
-//! A figure has cases of one kind of experiment, questions to the theory, or both. Cells of one kind lie
+//! A figure has cases of one kind of experiment or several, questions to the theory, or both. Cells of one kind lie
 //! in one store, whatever figure asks for them: one that two figures share is computed once, and all
 //! cores have work until the last figure is done.
 
@@ -8,6 +8,7 @@ use remanent_lab::bound::BoundStudy;
 use remanent_lab::convergence::ConvergenceStudy;
 use remanent_lab::experiment::{Error, Experiment, Prepared, Resources};
 use remanent_lab::simulation::Simulation;
+use remanent_lab::tempering::TemperingStudy;
 use remanent_lab::theory::Query;
 use remanent_lab::training::Training;
 
@@ -24,6 +25,8 @@ pub struct Parts {
     pub simulate: Prepared<Simulation>,
     /// Convergence times.
     pub convergence: Prepared<ConvergenceStudy>,
+    /// The ensemble by parallel tempering.
+    pub tempering: Prepared<TemperingStudy>,
     /// Networks.
     pub train: Prepared<Training>,
 }
@@ -39,6 +42,8 @@ pub struct Records {
     pub simulate: Vec<<Simulation as Experiment>::Record>,
     /// Trials of convergence times, case by case.
     pub convergence: Vec<<ConvergenceStudy as Experiment>::Record>,
+    /// Draws of parallel tempering, case by case.
+    pub tempering: Vec<<TemperingStudy as Experiment>::Record>,
     /// Trials of networks, case by case.
     pub train: Vec<<Training as Experiment>::Record>,
     /// The time of all cells, each on one thread.
@@ -80,6 +85,7 @@ kinds! {
     BoundStudy: bound,
     Simulation: simulate,
     ConvergenceStudy: convergence,
+    TemperingStudy: tempering,
     Training: train,
 }
 

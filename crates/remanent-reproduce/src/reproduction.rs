@@ -10,6 +10,7 @@ use remanent_lab::bound::BoundStudy;
 use remanent_lab::convergence::ConvergenceStudy;
 use remanent_lab::experiment::{Error, ErrorKind, Resources};
 use remanent_lab::simulation::Simulation;
+use remanent_lab::tempering::TemperingStudy;
 use remanent_lab::theory::Query;
 use remanent_lab::training::Training;
 use remanent_store::{CHECKPOINT_EVERY, Cell, RunError, Share, Shared, StoreError, Watcher};
@@ -121,7 +122,7 @@ impl<'a> Place<'a> {
 /// Cells of one kind that are about to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage<'a> {
-    /// `theory`, `bound`, `simulate`, `convergence-time` or `train`.
+    /// `theory`, `bound`, `simulate`, `convergence-time`, `tempering` or `train`.
     pub kind: &'a str,
     /// The number of cells.
     pub cells: usize,
@@ -178,6 +179,7 @@ impl Reproduction {
         load::<BoundStudy>(&mut works, &resources)?;
         load::<Simulation>(&mut works, &resources)?;
         load::<ConvergenceStudy>(&mut works, &resources)?;
+        load::<TemperingStudy>(&mut works, &resources)?;
         load::<Training>(&mut works, &resources)?;
         Ok(Self { request, works })
     }
@@ -196,6 +198,7 @@ impl Reproduction {
         self.survey_kind::<BoundStudy>(place, &mut costs, None)?;
         self.survey_kind::<Simulation>(place, &mut costs, None)?;
         self.survey_kind::<ConvergenceStudy>(place, &mut costs, None)?;
+        self.survey_kind::<TemperingStudy>(place, &mut costs, None)?;
         self.survey_kind::<Training>(place, &mut costs, None)?;
         Ok(costs)
     }
@@ -215,6 +218,7 @@ impl Reproduction {
         stages.run::<BoundStudy>(&mut records)?;
         stages.run::<Simulation>(&mut records)?;
         stages.run::<ConvergenceStudy>(&mut records)?;
+        stages.run::<TemperingStudy>(&mut records)?;
         stages.run::<Training>(&mut records)?;
         let exhibits =
             self.works.iter().zip(records).map(|(work, records)| exhibit(work, records)).collect();
@@ -247,6 +251,7 @@ impl Reproduction {
         stages.run_share::<BoundStudy>(share, &mut all)?;
         stages.run_share::<Simulation>(share, &mut all)?;
         stages.run_share::<ConvergenceStudy>(share, &mut all)?;
+        stages.run_share::<TemperingStudy>(share, &mut all)?;
         stages.run_share::<Training>(share, &mut all)?;
         Ok(all)
     }

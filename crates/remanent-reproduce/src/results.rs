@@ -5,6 +5,7 @@ use remanent_lab::convergence::{self, ConvergenceSummary};
 use remanent_lab::experiment::{Experiment, Prepared};
 use remanent_lab::plan::Case;
 use remanent_lab::simulation::{self, CaseSummary, Comparison, Learner, Simulation, TheoryChoice};
+use remanent_lab::tempering::{self, TemperingStudy, TemperingSummary};
 use remanent_lab::theory::Answer;
 use remanent_lab::training::{self, Training, TrainingSummary};
 use remanent_perceptron::bound::BoundRow;
@@ -44,6 +45,15 @@ pub struct Trained {
     pub trials: Vec<training::TrialRecord>,
 }
 
+/// A case of parallel tempering.
+#[derive(Clone, Debug)]
+pub struct Tempered {
+    /// What was sampled.
+    pub study: TemperingStudy,
+    /// What was found.
+    pub summary: TemperingSummary,
+}
+
 /// Convergence times at one α.
 #[derive(Clone, Debug)]
 pub struct Converged {
@@ -68,6 +78,8 @@ pub struct Results {
     pub simulated: Vec<Simulated>,
     /// Convergence times by α.
     pub convergence: Vec<Converged>,
+    /// Parallel tempering, case by case.
+    pub tempered: Vec<Tempered>,
     /// Networks, case by case.
     pub trained: Vec<Trained>,
 }
@@ -147,7 +159,7 @@ impl Results {
             let label = case.label();
             format!("figure {}: no trial of the case '{label}' can be used", work.entry.id)
         };
-        let Parts { bound, simulate, convergence, train, .. } = &work.parts;
+        let Parts { bound, simulate, convergence, tempering, train, .. } = &work.parts;
         if !bound.cases.is_empty() {
             results.bound = bound::summarise(&records.bound).unwrap_or_default();
             results.bound_trials = records.bound;
@@ -171,6 +183,10 @@ impl Results {
                 trials: trials.to_vec(),
                 latest: study.latest(),
             }));
+        }
+        for (case, study, draws) in cases(tempering, &records.tempering) {
+            let summary = tempering::summarise(study, draws).ok_or_else(|| incomplete(case))?;
+            results.tempered.push(Tempered { study: study.clone(), summary });
         }
         for (case, training, trials) in cases(train, &records.train) {
             results.trained.push(Trained {

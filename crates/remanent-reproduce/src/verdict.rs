@@ -28,5 +28,6 @@ pub use test::{Outcome, Test, Threshold};
 /// what to what, and what that did to the verdicts.
 ///
 /// 1: checks that hold or fail, some of which decide. 2: claims with estimates, three outcomes. 3: statements
-/// about the model are tested with one step of replica-symmetry breaking.
-pub const RULES: u32 = 3;
+/// about the model are tested with one step of replica-symmetry breaking. 4: samples where symmetry is broken
+/// are those of parallel tempering, and the limit of large N decides.
+pub const RULES: u32 = 4;

@@ -7,12 +7,13 @@ use remanent_lab::experiment::{Error, Experiment, Prepared};
 use remanent_lab::options::Options;
 use remanent_lab::plan::{Case, Layers, Plan, PlanError};
 use remanent_lab::simulation::Simulation;
+use remanent_lab::tempering::TemperingStudy;
 use remanent_lab::theory::Query;
 use remanent_lab::training::Training;
 use toml::{Table, Value};
 
 use crate::catalogue::Entry;
-use crate::parts::Parts;
+use crate::parts::{Kind, Parts};
 use crate::report::Size;
 
 /// A figure to be made.
@@ -58,19 +59,43 @@ impl Work {
 /// What a file computes.
 fn parts(file: &Table, quick: bool, seeds: Option<u32>) -> Result<Parts, Error> {
     let mut parts = Parts { theory: queries(file, quick)?, ..Parts::default() };
-    match file.get("experiment").and_then(Value::as_str) {
-        Some(BoundStudy::NAME) => parts.bound = cases(file, quick, seeds)?,
-        Some(Simulation::NAME) => parts.simulate = cases(file, quick, seeds)?,
-        Some(ConvergenceStudy::NAME) => parts.convergence = cases(file, quick, seeds)?,
-        Some(Training::NAME) => parts.train = cases(file, quick, seeds)?,
-        Some(Query::NAME) => {}
-        other => {
-            let here = "bound, simulate, convergence-time, train or theory".to_owned();
-            let there = other.unwrap_or_default().to_owned();
-            return Err(PlanError::OtherExperiment { there, here }.into());
+    for table in std::iter::once(file).chain(tables(file, "also")) {
+        match table.get("experiment").and_then(Value::as_str) {
+            Some(BoundStudy::NAME) => add::<BoundStudy>(&mut parts, table, quick, seeds)?,
+            Some(Simulation::NAME) => add::<Simulation>(&mut parts, table, quick, seeds)?,
+            Some(ConvergenceStudy::NAME) => {
+                add::<ConvergenceStudy>(&mut parts, table, quick, seeds)?;
+            }
+            Some(TemperingStudy::NAME) => add::<TemperingStudy>(&mut parts, table, quick, seeds)?,
+            Some(Training::NAME) => add::<Training>(&mut parts, table, quick, seeds)?,
+            Some(Query::NAME) => {}
+            other => {
+                let here = "bound, simulate, convergence-time, tempering, train or theory";
+                let there = other.unwrap_or_default().to_owned();
+                return Err(PlanError::OtherExperiment { there, here: here.into() }.into());
+            }
         }
     }
     Ok(parts)
+}
+
+/// The tables of a list in a file; none if it is not there.
+fn tables<'a>(file: &'a Table, key: &str) -> impl Iterator<Item = &'a Table> {
+    let listed = file.get(key).and_then(Value::as_array).map(Vec::as_slice);
+    listed.unwrap_or_default().iter().filter_map(Value::as_table)
+}
+
+/// Adds the cases of a file. A kind of experiment has one list of cases with the same number of trials.
+fn add<E: Kind>(
+    parts: &mut Parts,
+    file: &Table,
+    quick: bool,
+    seeds: Option<u32>,
+) -> Result<(), Error> {
+    let part = E::part_mut(parts);
+    assert!(part.cases.is_empty(), "a figure has one configuration of the experiment {}", E::NAME);
+    *part = cases(file, quick, seeds)?;
+    Ok(())
 }
 
 /// The cases of a file. What their cells need is loaded for all figures together.
@@ -90,9 +115,8 @@ fn cases<E: Experiment>(
 
 /// What a file asks of the theory; a question may have a `quick` of its own.
 fn queries(file: &Table, quick: bool) -> Result<Prepared<Query>, Error> {
-    let listed = file.get("theory").and_then(Value::as_array).map(Vec::as_slice);
     let mut prepared = Prepared::<Query>::default();
-    for table in listed.unwrap_or_default().iter().filter_map(Value::as_table) {
+    for table in tables(file, "theory") {
         let mut table = table.clone();
         if let Some(Value::Table(own)) = table.remove("quick")
             && quick
@@ -113,6 +137,7 @@ fn is_smaller(parts: &Parts, whole: &Parts) -> bool {
     differs(&parts.bound, &whole.bound)
         || differs(&parts.simulate, &whole.simulate)
         || differs(&parts.convergence, &whole.convergence)
+        || differs(&parts.tempering, &whole.tempering)
         || differs(&parts.train, &whole.train)
 }
 
@@ -120,13 +145,18 @@ fn is_smaller(parts: &Parts, whole: &Parts) -> bool {
 /// given as a list.
 fn describe(parts: &Parts, coarser: bool) -> String {
     let plans = [&parts.bound.plan, &parts.simulate.plan, &parts.convergence.plan];
-    let text = if !parts.train.cases.is_empty() {
-        extent_of_trainings(parts)
-    } else if let Some(plan) = plans.into_iter().find(|plan| !plan.cases.is_empty()) {
-        extent_of_perceptrons(plan)
-    } else {
-        "exact, N → ∞".into()
-    };
+    let plans = plans.into_iter().filter(|plan| !plan.cases.is_empty());
+    let mut extents: Vec<String> = plans.map(extent_of_perceptrons).collect();
+    if !parts.tempering.cases.is_empty() {
+        extents.push(extent_of_tempering(parts));
+    }
+    if !parts.train.cases.is_empty() {
+        extents.push(extent_of_trainings(parts));
+    }
+    if extents.is_empty() {
+        extents.push("exact, N → ∞".into());
+    }
+    let text = extents.join("; ");
     if coarser { format!("{text}, fewer points of the theory") } else { text }
 }
 
@@ -158,6 +188,22 @@ fn extent_of_perceptrons(plan: &Plan) -> String {
     format!("N = {}{epochs}, {}", of("n"), trials(plan))
 }
 
+fn extent_of_tempering(parts: &Parts) -> String {
+    let studies = || parts.tempering.cases.iter();
+    let draws = trials(&parts.tempering.plan).replace("trial", "draw");
+    format!(
+        "parallel tempering: N = {}, {} sweeps, {draws}",
+        span(studies().map(|study| study.setting.n)),
+        span(studies().map(|study| study.learner.sweeps)),
+    )
+}
+
+/// `51 to 201`, or the value that all have.
+fn span(values: impl Iterator<Item = usize> + Clone) -> String {
+    let (least, most) = (values.clone().min().unwrap_or(0), values.max().unwrap_or(0));
+    if least == most { least.to_string() } else { format!("{least} to {most}") }
+}
+
 fn extent_of_trainings(parts: &Parts) -> String {
     let trainings = || parts.train.cases.iter();
     let images: Vec<String> =
@@ -177,4 +223,52 @@ fn extent_of_trainings(parts: &Parts) -> String {
 
 fn listed_counts(counts: &[usize]) -> String {
     counts.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str = "experiment = 'simulate'\nseeds = 3\nn = 50\nalpha = 1\nlearner = 'sgd'\n\
+                       [quick]\nseeds = 2\n\
+                       [[also]]\nexperiment = 'tempering'\nseeds = 5\nbeta = 20\nalpha = 1\n\
+                       case = [{ n = 21, quick.n = 11 }, { n = 31 }]\nquick = { sweeps = 9 }\n";
+
+    fn read(text: &str, quick: bool, seeds: Option<u32>) -> Result<Parts, String> {
+        parts(&text.parse().unwrap(), quick, seeds).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_figure_may_have_two_kinds_of_experiments() {
+        let whole = read(TWO, false, None).unwrap();
+        assert_eq!((whole.simulate.cases.len(), whole.simulate.plan.seeds), (1, 3));
+        assert_eq!((whole.tempering.cases.len(), whole.tempering.plan.seeds), (2, 5));
+        let said = describe(&whole, false);
+        assert!(said.contains("N = 50, 3 trials; parallel tempering: N = 21 to 31, "), "{said}");
+        assert!(said.ends_with(" sweeps, 5 draws"), "{said}");
+        // Each has a small version of its own, and both have at most the trials that were asked for.
+        let quick = read(TWO, true, Some(4)).unwrap();
+        assert_eq!((quick.simulate.plan.seeds, quick.tempering.plan.seeds), (2, 4));
+        let study = &quick.tempering.cases[0];
+        assert_eq!((study.setting.n, study.learner.sweeps), (11, 9));
+        assert!(is_smaller(&quick, &whole) && !is_smaller(&whole, &whole));
+        // Fewer sweeps of the second kind alone make a figure smaller.
+        let fewer = read(&TWO.replace("beta = 20", "beta = 20\nsweeps = 50"), false, None).unwrap();
+        assert!(is_smaller(&fewer, &whole));
+    }
+
+    #[test]
+    fn what_is_also_asked_for_is_checked() {
+        let refused = |from: &str, to: &str| read(&TWO.replace(from, to), false, None).err();
+        let message = refused("'tempering'", "'annealing'").unwrap();
+        assert!(message.contains("annealing") && message.contains("tempering"), "{message}");
+        assert!(refused("beta = 20", "bet = 20").unwrap().contains("bet"));
+    }
+
+    #[test]
+    #[should_panic(expected = "one configuration of the experiment simulate")]
+    fn one_kind_is_configured_once() {
+        let second = "[[also]]\nexperiment = 'simulate'\nalpha = 2\nlearner = 'sgd'\n";
+        let _ = read(&format!("{TWO}{second}"), false, None);
+    }
 }

@@ -8,6 +8,7 @@ use remanent_lab::bound::BoundStudy;
 use remanent_lab::convergence::ConvergenceStudy;
 use remanent_lab::experiment::{Experiment, checkpoint_interval};
 use remanent_lab::simulation::Simulation;
+use remanent_lab::tempering::TemperingStudy;
 use remanent_lab::theory::Query;
 use remanent_lab::training::Training;
 use remanent_plot::Table;
@@ -186,6 +187,7 @@ fn unit(kind: &str) -> &'static str {
         (Simulation::NAME, Simulation::UNIT),
         (BoundStudy::NAME, BoundStudy::UNIT),
         (ConvergenceStudy::NAME, ConvergenceStudy::UNIT),
+        (TemperingStudy::NAME, TemperingStudy::UNIT),
         (Training::NAME, Training::UNIT),
     ]
     .iter()

@@ -2,7 +2,7 @@
 
 use remanent_math::statistics::Summary;
 use remanent_theory::parameters::{Choice, DomainError};
-use remanent_theory::rsb::{BrokenTask, RsbSolution};
+use remanent_theory::rsb::{BrokenTask, RsbSolution, TOLERANCE};
 use remanent_theory::single::SingleTask;
 use serde::Serialize;
 
@@ -52,17 +52,21 @@ impl TheoryPoint {
 }
 
 /// The replica-symmetric solution with the larger φ. Where it is on the poor branch, or the broken
-/// poor branch has a larger φ than the good one, the broken solution instead, if there is one.
+/// poor branch has a larger φ than the good one, the broken solution instead, if there is one. Behind
+/// the end of the broken branch the good one.
 fn best(alpha: f64, beta: f64, steps: usize) -> Result<RsbSolution, DomainError> {
     let task = BrokenTask::new(SingleTask::new(beta)?);
     if steps == 0 {
         return task.symmetric(alpha, Choice::Stable);
     }
     let broken = task.poor(alpha, steps)?;
-    if !broken.is_converged() {
-        return task.symmetric(alpha, Choice::Stable);
-    }
     let good = task.symmetric(alpha, Choice::Good)?;
+    if !broken.is_converged() {
+        // Replica symmetry has a poor solution there, which is unstable: φ of it is too large to be compared.
+        let symmetric = task.symmetric(alpha, Choice::Stable)?;
+        let has_ended = !symmetric.is_stable(TOLERANCE) && good.is_converged();
+        return Ok(if has_ended { good } else { symmetric });
+    }
     let is_good = good.is_converged() && good.minus_beta_f > broken.minus_beta_f;
     Ok(if is_good { good } else { broken })
 }
@@ -130,5 +134,12 @@ mod tests {
         // Beyond the crossing of the broken branch the good one.
         let good = TheoryPoint::solve(1.525, 20.0, 8.0, 1).unwrap();
         assert!(good.solution.steps == 0 && good.solution.r > 0.9, "{good:?}");
+        // Behind the end of the broken branch (1.5315) too, up to where replica symmetry agrees (1.6502).
+        for (alpha, symmetric) in [(1.55, false), (1.6, false), (1.7, true)] {
+            let one_step = TheoryPoint::solve(alpha, 20.0, 8.0, 1).unwrap();
+            assert!(one_step.solution.r > 0.95, "{alpha} {one_step:?}");
+            let without = TheoryPoint::solve(alpha, 20.0, 8.0, 0).unwrap();
+            assert_eq!(without.solution == one_step.solution, symmetric, "{alpha} {without:?}");
+        }
     }
 }

@@ -29,10 +29,11 @@ use crate::values::{self, ValueError};
 /// q_⋆ = 1 are smooth; 8, Newton's method takes its last step, and laws reach further;
 /// 9, they reach so far that rare weights with the wrong sign are known, and poor branches at fixed q_d are found;
 /// 10, −βf behind strong anchors is known to rounding; 11, traces find folds that long steps led past;
-/// 12, zeros of the replicon between two traced points are found.
-const REVISION: u32 = 12;
+/// 12, zeros of the replicon between two traced points are found; 13, good branches above a poor one that goes on are
+/// found, and narrow peaks of bounded anchors are resolved.
+const REVISION: u32 = 13;
 /// The same for `tune`.
-const TUNE_REVISION: u32 = 13;
+const TUNE_REVISION: u32 = 14;
 /// The same for questions with broken replica symmetry: 4, folds are located to fourth order, and landmarks at small gaps
 /// are found; 5, the moments of a first task have other rounding; 6, Newton's method takes its last step;
 /// 7, replica-symmetric traces have other points.
