@@ -36,6 +36,8 @@ use rule::{Rule, is_fused};
 
 /// Part of a gradient held at a time, if this is not a few rows only.
 const TILE: usize = 1 << 16;
+/// Part of a gradient held at a time, if it is a sum over active samples.
+const SUMS: usize = 1 << 14;
 /// Smallest height of such a part, unless the layer is smaller.
 const ROWS: usize = 128;
 /// Numbers that a sequence of kernels processes at a time, so that they stay in the nearest cache.
@@ -246,7 +248,15 @@ impl Trainer {
         self.parameters.precision == Precision::F32
             && self.pass.batch() > 1
             && self.learns_in_one_loop()
-            && Downstream::is_available()
+            && self.downstream.learns()
+    }
+
+    /// Whether the gradient of a layer of so many outputs is a sum over active samples, and not a matrix product.
+    fn sums_gradient(&self, outputs: usize) -> bool {
+        self.parameters.precision == Precision::F32
+            && self.network.weights == Weights::Field
+            && self.pass.batch() > 1
+            && self.downstream.sums_gradient(outputs)
     }
 
     /// Whether the step of every layer is that of [`fused`] and nothing else changes.
@@ -305,8 +315,15 @@ impl Trainer {
             return;
         }
         let skips = single && rule.leaves_silent_inputs(&self.memories[l]);
+        let sums = !single && self.sums_gradient(outputs);
+        if sums {
+            let (_, k, k_ratio) = self.pass.factors(l);
+            self.downstream.set(self.pass.batch(), k, k_ratio);
+        }
         let height = match (single, skips) {
             (true, true) => 1,
+            // Both gradients stay in the second cache.
+            (false, _) if sums => (SUMS / outputs).max(1),
             // Gradient and weights stay in the nearest cache; multiples of 16 rows fill whole registers.
             (true, false) => (PIECE / outputs).max(1).next_multiple_of(16),
             // Packed operands begin with a multiple of 16.
@@ -336,7 +353,14 @@ impl Trainer {
                     Weights::Sign | Weights::Float | Weights::Gaussian => &mut [],
                 };
                 let tile = GradientTile { by_mean, by_variance };
-                self.pass.gradient(&self.network, l, neurons, tile);
+                if sums {
+                    let batch = self.pass.batch();
+                    let upstream =
+                        &self.pass.factors(l).0[neurons.start * batch..neurons.end * batch];
+                    self.downstream.gradient(upstream, self.network.weights.factors(inputs), tile);
+                } else {
+                    self.pass.gradient(&self.network, l, neurons, tile);
+                }
             }
             let memory = &mut self.memories[l];
             let (weights, layer) = (self.network.weights, &mut self.network.layers[l]);

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::gradient::Gradient;
-use super::{Active, Columns, Pair, WORD};
+use super::{Active, Columns, Factors, Pair, Sums, WORD, fetch};
 
 /// Numbers of a register.
 const LANES: usize = 16;
@@ -15,15 +15,6 @@ pub fn is_available() -> bool {
     std::arch::is_x86_feature_detected!("avx512f")
         && std::arch::is_x86_feature_detected!("avx512dq")
         && std::arch::is_x86_feature_detected!("bmi1")
-}
-
-/// Numbers h, a constant distance apart.
-#[derive(Clone, Copy)]
-pub struct Factors<'a> {
-    /// From the first number on.
-    pub h: &'a [f32],
-    /// From a number to the next.
-    pub stride: usize,
 }
 
 /// `sums` = (`sums` or zero) + Σ h_i first_i, and Σ h_i² second_i, or without squares Σ h_i second_i, over the bits i that
@@ -102,27 +93,15 @@ fn sum_words<const SQUARES: bool>(
     for (word, bits) in active.bits.chunks_exact(batch).enumerate() {
         let first = word * WORD;
         let count = WORD.min(inputs - first);
-        for (i, pair) in active.weights[..count].iter_mut().enumerate() {
-            for (row, (w, column)) in pair.0.iter_mut().zip(columns) {
-                let width = WORD.min(outputs.saturating_sub(column));
-                let from = (first + i) * outputs + column;
-                if width == WORD {
-                    row.copy_from_slice(&w[from..from + WORD]);
-                } else if width == 0 {
-                    row.fill(0.0);
-                } else {
-                    row[..width].copy_from_slice(&w[from..from + width]);
-                    row[width..].fill(0.0);
-                }
-            }
-        }
-        for (b, (sums, &bits)) in active.sums.iter_mut().zip(bits).enumerate() {
+        active.wide.copy_weights(columns, outputs, first, count);
+        let Sums { weights, sums } = &mut active.wide;
+        for (b, (sums, &bits)) in sums.iter_mut().zip(bits).enumerate() {
             // The weights of the next word, an input for each sample.
             for (w, column) in columns {
                 fetch(w, (first + WORD + b % WORD) * outputs + column);
             }
             let factors = Factors { h: &h[first * batch + b..], stride: batch };
-            add::<SQUARES>(sums, word == 0, bits, factors, &active.weights[..count]);
+            add::<SQUARES>(sums, word == 0, bits, factors, &weights[..count]);
         }
     }
 }
@@ -141,7 +120,7 @@ fn sum_rows(gradient: &Gradient, factor: f32, h: &[f32], bits: &[u64], out: &mut
     let Gradient { batch, outputs, .. } = *gradient;
     let words = batch.div_ceil(WORD);
     let mut sums = Pair::ZERO;
-    for (block, k) in gradient.downstream.chunks_exact(batch).enumerate() {
+    for (block, k) in gradient.wide.chunks_exact(batch).enumerate() {
         let column = block * 2 * WORD;
         let width = (2 * WORD).min(outputs - column);
         let rows = h.chunks_exact(batch).zip(bits.chunks_exact(words));
@@ -155,14 +134,5 @@ fn sum_rows(gradient: &Gradient, factor: f32, h: &[f32], bits: &[u64], out: &mut
             let out = out[column..column + width].iter_mut();
             out.zip(sums).for_each(|(out, sum)| *out = factor * sum);
         }
-    }
-}
-
-/// Asks for 64 numbers that are used soon.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub fn fetch(x: &[f32], at: usize) {
-    for q in 0..QUAD {
-        _mm_prefetch::<_MM_HINT_T1>(x.as_ptr().wrapping_add(at + q * LANES).cast());
     }
 }

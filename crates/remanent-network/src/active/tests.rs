@@ -21,10 +21,12 @@ fn sparse(index: u32, count: usize, every: usize) -> Vec<f32> {
 
 #[test]
 fn sums_over_active_inputs_are_those_over_all() {
-    if !is_available() {
-        return;
+    for instructions in Instructions::all() {
+        sums_are_those_over_all(Active::with(Some(instructions)));
     }
-    let mut active = Active::default();
+}
+
+fn sums_are_those_over_all(mut active: Active) {
     for (inputs, outputs) in [(1, 32), (15, 33), (63, 64), (64, 65), (65, 100), (200, 130)] {
         for (batch, every) in [(2, 2), (17, 3), (64, 5), (65, 2), (130, 9)] {
             let (mean, variance) = (normals(1, inputs * outputs), normals(2, inputs * outputs));
@@ -69,7 +71,7 @@ fn dense_inputs_and_few_outputs_are_left_to_the_product() {
     };
     assert!(!forward(64, 64, &[1.0; 64 * 4]));
     assert!(!forward(64, 10, &[0.0; 64 * 4]));
-    assert_eq!(forward(64, 64, &[0.0; 64 * 4]), is_available());
+    assert_eq!(forward(64, 64, &[0.0; 64 * 4]), Instructions::best().is_some());
 }
 
 /// `found` against a sum of terms in double precision. Each of the terms rounds once, and the factor twice.
@@ -87,11 +89,16 @@ fn assert_sum(found: f32, scale: f32, terms: impl Iterator<Item = f64>) {
 
 #[test]
 fn weights_without_variance_have_the_sums_and_gradients_of_the_definition() {
-    if !is_available() {
-        return;
+    for instructions in Instructions::all().map(Some) {
+        let gradient = gradient::Gradient::with(instructions);
+        sums_and_gradients_are_those_of_the_definition(Active::with(instructions), gradient);
     }
-    let mut active = Active::default();
-    let mut gradient = gradient::Gradient::default();
+}
+
+fn sums_and_gradients_are_those_of_the_definition(
+    mut active: Active,
+    mut gradient: gradient::Gradient,
+) {
     for (inputs, outputs) in [(1, 32), (15, 65), (63, 127), (64, 128), (65, 129), (130, 300)] {
         for (batch, every) in [(2, 2), (17, 3), (64, 5), (65, 2), (130, 9)] {
             let (weights, k) = (normals(1, inputs * outputs), normals(2, outputs * batch));
@@ -131,5 +138,5 @@ fn gradients_of_dense_or_few_neurons_are_left_to_the_product() {
     };
     assert!(!is_faster(1.0, 64));
     assert!(!is_faster(0.0, 10));
-    assert_eq!(is_faster(0.0, 64), is_available());
+    assert_eq!(is_faster(0.0, 64), Instructions::best().is_some());
 }

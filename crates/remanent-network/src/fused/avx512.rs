@@ -217,7 +217,7 @@ pub fn roughly_recalled(wide: &Wide, [first, second]: [Quad; 2], variance: Quad)
 /// If the processor does not have the instructions, or the slices have different lengths.
 #[expect(unsafe_code, reason = "a call that needs the instructions, after they were detected")]
 pub fn steps(adam: &AdamStep, moments: [&[f32]; 2], step: &mut [f32]) {
-    assert!(active::is_available(), "a processor with AVX-512");
+    assert!(active::avx512::is_available(), "a processor with AVX-512");
     assert!(moments.iter().all(|x| x.len() == step.len()), "moments of each weight");
     // SAFETY: the processor has the instructions.
     unsafe { steps_of(adam, moments, step) }

@@ -96,7 +96,7 @@ multiversioned! {
 /// equal to rounding.
 fn estimated_steps(adam: &AdamStep, first: &[f32], second: &[f32], step: &mut [f32]) {
     #[cfg(target_arch = "x86_64")]
-    if active::is_available() {
+    if active::avx512::is_available() {
         super::avx512::steps(adam, [first, second], step);
         return;
     }

@@ -82,8 +82,9 @@ fn passes_and_copies() {
             });
             report(&format!("pieces, {name}"), numbers, weights, seconds);
 
-            if Downstream::is_available() {
-                let (mut downstream, zeros) = (Downstream::default(), vec![0.0; 2 * outputs]);
+            let mut downstream = Downstream::default();
+            if downstream.learns() {
+                let zeros = vec![0.0; 2 * outputs];
                 downstream.set(2, &zeros, &zeros);
                 // The sums over samples are empty.
                 let upstream = vec![0.0; 2 * inputs];

@@ -5,8 +5,8 @@ use std::array::from_fn;
 use std::ops::Range;
 
 use super::{Downstream, Layer};
-use crate::active::avx512::{Factors, add, fetch, is_available};
-use crate::active::{Pair, WORD, nonzero};
+use crate::active::avx512::{add, is_available};
+use crate::active::{Factors, Pair, WORD, fetch, nonzero};
 use crate::fused::avx512::{
     LANES, Lanes, Place, QUAD, Wide, divergences, put_quad, quad, recalled, step,
 };
@@ -100,7 +100,7 @@ impl Tiles<'_> {
         let chunks = batch.div_ceil(WORD);
         for chunk in 0..chunks {
             let first = chunk * WORD;
-            let k = &self.downstream.values[column / WORD * batch..][first..batch];
+            let k = &self.downstream.wide[column / WORD * batch..][first..batch];
             for (r, row) in rows.clone().enumerate() {
                 if chunk == 0 {
                     self.fetch::<LAST, ANCHORED>(row * outputs + column);

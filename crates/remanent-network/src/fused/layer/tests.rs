@@ -35,8 +35,31 @@ fn close(found: &[f32], expected: &[f32], size: f32) {
 }
 
 #[test]
+fn the_gradient_is_the_sum_over_the_samples() {
+    if !Instructions::all().any(|instructions| instructions == Instructions::Avx2) {
+        return;
+    }
+    let mut downstream = Downstream::with(Some(Instructions::Avx2));
+    assert!(downstream.sums_gradient(32) && !downstream.sums_gradient(31) && !downstream.learns());
+    for (inputs, outputs, batch) in
+        [(1, 1, 2), (15, 32, 64), (16, 64, 16), (17, 65, 33), (33, 100, 130), (40, 31, 65)]
+    {
+        let mut h = normals(1, inputs * batch);
+        h.iter_mut().step_by(3).for_each(|h| *h = 0.0);
+        let (k, k_ratio) = (normals(2, outputs * batch), normals(3, outputs * batch));
+        downstream.set(batch, &k, &k_ratio);
+        let [mut by_mean, mut by_variance] = [(); 2].map(|()| vec![f32::NAN; inputs * outputs]);
+        let tile = GradientTile { by_mean: &mut by_mean, by_variance: &mut by_variance };
+        downstream.gradient(&h, FACTORS, tile);
+        let size = (batch as f32).sqrt();
+        close(&by_mean, &gradient(FACTORS.0, 1, batch, &h, &k), size);
+        close(&by_variance, &gradient(FACTORS.1, 2, batch, &h, &k_ratio), size);
+    }
+}
+
+#[test]
 fn a_step_of_a_layer_is_that_of_the_gradient() {
-    if !Downstream::is_available() {
+    if !Downstream::default().learns() {
         return;
     }
     assert_eq!(Constants::example().beta, BETA);
@@ -99,7 +122,7 @@ fn a_step_of_a_layer_is_that_of_the_gradient() {
 /// The previous step is computed again, by the same operations.
 #[test]
 fn a_recalled_step_has_the_bits_of_a_stored_one() {
-    if !Downstream::is_available() {
+    if !Downstream::default().learns() {
         return;
     }
     let mut downstream = Downstream::default();
@@ -152,7 +175,7 @@ fn a_recalled_step_has_the_bits_of_a_stored_one() {
 /// A run that continues computes the moments again, from the fields.
 #[test]
 fn moments_of_learned_fields_have_the_bits_of_the_kernel() {
-    if !Downstream::is_available() {
+    if !Downstream::default().learns() {
         return;
     }
     let (inputs, outputs, batch) = (20, 65, 2);
