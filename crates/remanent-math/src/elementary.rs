@@ -70,10 +70,13 @@ pub fn exp_m1(x: f64) -> f64 {
 #[inline(always)]
 pub fn ln(x: f64) -> f64 {
     const SQRT_HALF_BITS: u64 = 0x3fe6_a09e_667f_3bcd;
-    let offset = x.to_bits().wrapping_sub(SQRT_HALF_BITS);
-    let exponent = (offset as i64) >> 52;
+    // 1024 is added to the exponent, so that it is not negative: many processors have no signed shift of 64 bits for
+    // vectors.
+    const BIAS: u64 = 1024;
+    let offset = x.to_bits().wrapping_add((BIAS << 52) - SQRT_HALF_BITS);
     let mantissa = f64::from_bits((offset & 0x000f_ffff_ffff_ffff).wrapping_add(SQRT_HALF_BITS));
-    let k = f64::from_bits(exponent.wrapping_add(0x4338_0000_0000_0000) as u64) - ROUNDING_MAGIC;
+    let k = f64::from_bits((offset >> 52).wrapping_add(0x4338_0000_0000_0000))
+        - (ROUNDING_MAGIC + BIAS as f64);
     let s = (mantissa - 1.0) / (mantissa + 1.0);
     let z = s * s;
     let series = z

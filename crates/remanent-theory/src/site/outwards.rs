@@ -23,7 +23,7 @@ use remanent_math::multiversioned;
 
 use super::centred::Centred;
 use super::plain::{Halves, Series, Way, cut_gaussian};
-use super::shape::{Hyperbolic, Origin, Shape, SitePoint, TurningPoint};
+use super::shape::{Hyperbolic, Moved, Origin, Shape, SitePoint, TurningPoint};
 use super::{Moments, Site};
 
 /// Weights below this fraction of the largest are dropped.
@@ -319,11 +319,17 @@ impl Site {
             (*step_of, *steps) = (step, Steps::new(step, SPREADING, REACH));
         }
         let references = References::at::<ENTROPY>(&mode);
-        let (mut decay, mut share) = ([0.0; LANES], [0.0; LANES]);
+        let (mut decay, mut shares) = ([0.0; LANES], [0.0; LANES]);
         for i in 0..LANES {
             let origin = Origin::at(mode[i]);
-            (decay[i], share[i]) = (origin.decay, origin.share);
+            (decay[i], shares[i]) = (origin.decay, origin.share);
         }
+        let origin = |i: usize| Origin {
+            theta: mode[i],
+            gap: references.gap[i],
+            decay: decay[i],
+            share: shares[i],
+        };
         let mut sums = Sums::new();
         for side in [1.0, -1.0] {
             let from = if side > 0.0 { 0 } else { 1 };
@@ -333,25 +339,42 @@ impl Site {
                 let mut weight = [0.0; LANES];
                 let (mut growth, mut exponent) = ([0.0; LANES], [0.0; LANES]);
                 let (mut moved, mut one_minus_m2) = ([0.0; LANES], [0.0; LANES]);
+                let (mut gap, mut share, mut divergence) =
+                    ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
                 for (offset, jacobian) in offsets.iter().zip(jacobians) {
                     // In loops of their own, so that each of them vectorises.
                     for i in 0..LANES {
                         growth[i] = elementary::exp_m1(-2.0 * side * width[i] * offset);
                     }
                     for i in 0..LANES {
-                        let distance = side * width[i] * offset;
-                        let origin = Origin {
-                            theta: mode[i],
-                            gap: references.gap[i],
-                            decay: decay[i],
-                            share: share[i],
-                        };
-                        let place = origin.grown::<ENTROPY>(distance, growth[i]);
-                        exponent[i] = self.exponent_moved::<ENTROPY>(&place, &origin, fields[i]);
-                        let inside = mode[i] + distance > floor;
-                        weight[i] = if inside { place.one_minus_m2 * *jacobian } else { 0.0 };
+                        let origin = origin(i);
+                        let place = origin.grown(growth[i]);
+                        share[i] = place.share;
+                        gap[i] = place.gap;
                         moved[i] = place.moved;
                         one_minus_m2[i] = place.one_minus_m2;
+                    }
+                    for i in 0..LANES {
+                        let distance = side * width[i] * offset;
+                        let inside = mode[i] + distance > floor;
+                        weight[i] = if inside { one_minus_m2[i] * *jacobian } else { 0.0 };
+                    }
+                    if ENTROPY {
+                        for i in 0..LANES {
+                            let distance = side * width[i] * offset;
+                            divergence[i] =
+                                origin(i).divergence(distance, growth[i], gap[i], share[i]);
+                        }
+                    }
+                    for i in 0..LANES {
+                        let place = Moved {
+                            gap: gap[i],
+                            moved: moved[i],
+                            one_minus_m2: one_minus_m2[i],
+                            divergence: divergence[i],
+                            share: share[i],
+                        };
+                        exponent[i] = self.exponent_moved::<ENTROPY>(&place, &origin(i), fields[i]);
                     }
                     for i in 0..LANES {
                         weight[i] *= elementary::exp(exponent[i]);

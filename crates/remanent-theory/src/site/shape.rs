@@ -56,6 +56,8 @@ pub(super) struct Moved {
     pub(super) one_minus_m2: f64,
     /// KL(m, m*) between spins of these means, or 0 where it has no weight.
     pub(super) divergence: f64,
+    /// 1/(1 + e^{−2θ}).
+    pub(super) share: f64,
 }
 
 impl Origin {
@@ -71,31 +73,37 @@ impl Origin {
     /// The place at θ + `distance`.
     #[inline(always)]
     pub(super) fn moved<const ENTROPY: bool>(&self, distance: f64) -> Moved {
-        self.grown::<ENTROPY>(distance, elementary::exp_m1(-2.0 * distance))
+        let growth = elementary::exp_m1(-2.0 * distance);
+        let mut place = self.grown(growth);
+        if ENTROPY {
+            place.divergence = self.divergence(distance, growth, place.gap, place.share);
+        }
+        place
     }
 
-    /// The same, if `growth` = e^{−2·distance} − 1 is known.
+    /// The place without its divergence, from `growth` = e^{−2·distance} − 1.
     #[inline(always)]
-    pub(super) fn grown<const ENTROPY: bool>(&self, distance: f64, growth: f64) -> Moved {
+    pub(super) fn grown(&self, growth: f64) -> Moved {
         let decay = self.decay * (1.0 + growth);
         let share = 1.0 / (1.0 + decay);
         let gap = 2.0 * decay * share;
-        // KL = m δ − ln(cosh θ/cosh θ*) with m = 1 − u.
-        let divergence = if ENTROPY {
-            // As `ln_1p` does it, with 1/(1 + x) known: a division less.
-            let x = 0.5 * self.gap * growth;
-            let rounded = 1.0 + x;
-            let lost = (x - (rounded - 1.0)) * (share * (1.0 + self.decay));
-            -gap * distance - (elementary::ln(rounded) + lost)
-        } else {
-            0.0
-        };
         Moved {
             gap,
             moved: 2.0 * self.decay * growth * share * self.share,
             one_minus_m2: 2.0 * gap * share,
-            divergence,
+            divergence: 0.0,
+            share,
         }
+    }
+
+    /// KL(m, m*) = m δ − ln(cosh θ/cosh θ*) with m = 1 − u, at a distance δ.
+    #[inline(always)]
+    pub(super) fn divergence(&self, distance: f64, growth: f64, gap: f64, share: f64) -> f64 {
+        // As `ln_1p` does it, with 1/(1 + x) known: a division less.
+        let x = 0.5 * self.gap * growth;
+        let rounded = 1.0 + x;
+        let lost = (x - (rounded - 1.0)) * (share * (1.0 + self.decay));
+        -gap * distance - (elementary::ln(rounded) + lost)
     }
 
     /// The origin as a place.
