@@ -1,5 +1,8 @@
 //! Gauss–Hermite quadrature over the standard Gaussian measure.
 
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
 /// The n-point rule ∫Dy f(y) ≈ Σ w_k f(y_k), exact for polynomials of degree 2n − 1, and the derivative of the
 /// polynomial of degree n − 1 through values at its nodes.
 #[derive(Clone, Debug)]
@@ -57,6 +60,13 @@ impl Rule {
         let weights = nodes.iter().map(|y| 1.0 / polynomials(n, *y).2).collect();
         let derivative = derivative(&nodes);
         Self { nodes, weights, derivative }
+    }
+
+    /// The same rule, computed once in a process.
+    pub fn shared(n: usize) -> Arc<Self> {
+        static RULES: LazyLock<Mutex<HashMap<usize, Arc<Rule>>>> = LazyLock::new(Mutex::default);
+        let mut rules = RULES.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(rules.entry(n).or_insert_with(|| Arc::new(Self::new(n))))
     }
 
     /// The derivative, at node k, of the polynomial with these values at the nodes.

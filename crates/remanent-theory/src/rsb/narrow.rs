@@ -17,6 +17,8 @@
 //! over τ. It is known to nearly full relative accuracy however small c is. Where c is not that small the subtraction
 //! costs few digits and is done, with the relative entropy taken from exponents that are themselves of order c.
 
+use std::sync::Arc;
+
 use remanent_math::hermite::Rule;
 
 use super::level::{ADDED, BEND, SLOPE};
@@ -53,7 +55,7 @@ const NODES: f64 = 14.0;
 
 /// The step from a level to the next outer one, for a small variance.
 pub(super) struct Narrow {
-    rule: Rule,
+    rule: Arc<Rule>,
     x: f64,
     variance: f64,
     /// The constant by which ψ' exceeds its column.
@@ -69,7 +71,7 @@ impl Narrow {
         (width, resolution): (Width, f64),
     ) -> Self {
         let nodes = (NODES * resolution).ceil().clamp(6.0, 40.0) as usize;
-        Self { rule: Rule::new(nodes), x, variance, offset, width }
+        Self { rule: Rule::shared(nodes), x, variance, offset, width }
     }
 
     /// Rows of the outer level at rising fields, in the order of [`super::level::Level::row`]; the last column has only
@@ -110,7 +112,7 @@ impl Narrow {
 
     /// The row of one outer field, from the values at its nodes, the tilt of its Gaussian and the values there.
     fn row(&self, tilt: f64, centre: &[f64], values: &[f64], row: &mut [f64]) {
-        let Rule { nodes, weights, .. } = &self.rule;
+        let Rule { nodes, weights, .. } = &*self.rule;
         let (columns, n) = (row.len() - ADDED, nodes.len());
         let value = |k: usize, column: usize| values[k * columns + column];
         let exponents: Vec<f64> =
