@@ -31,6 +31,11 @@ impl Precision {
         *self == Self::F32
     }
 
+    /// Whether this processor has instructions for it. Without them bf16 costs more time than single precision.
+    pub fn has_instructions(self) -> bool {
+        self == Self::F32 || Path::best() != Path::Plain
+    }
+
     /// The instructions of its products on this machine. Results agree to the rounding of sums between
     /// instruction sets.
     pub fn instructions(self) -> String {

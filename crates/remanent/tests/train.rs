@@ -57,6 +57,19 @@ fn the_summary_keeps_its_contract() {
 }
 
 #[test]
+fn bf16_without_instructions_for_it_is_said_to_be_slow() {
+    let directory = TempDir::new().unwrap();
+    let note = |precision: &str| {
+        let arguments = format!("train --preset digits --epochs 1 --precision {precision} --dry-run");
+        let mut command = remanent(&directory, &arguments);
+        let output = command.env("REMANENT_BF16", "plain").output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap().contains("no instructions for bf16")
+    };
+    assert!(note("bf16") && !note("f32"));
+}
+
+#[test]
 fn every_learner_learns() {
     let directory = TempDir::new().unwrap();
     for (name, arguments) in [

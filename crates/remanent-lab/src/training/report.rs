@@ -67,6 +67,13 @@ impl Experiment for Training {
                  measure the detection of unknown images"
             ));
         }
+        if !self.parameters.precision.has_instructions() {
+            warnings.push(
+                "note: this processor has no instructions for bf16: training takes more time than in \
+                 single precision (--precision f32)"
+                    .into(),
+            );
+        }
         warnings
     }
 
