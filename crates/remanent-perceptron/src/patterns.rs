@@ -14,7 +14,7 @@
 //!
 //! Both sums add groups of four terms: ±a ± b ± c ± d is computed first and then added. There are
 //! sixteen such values for given a, b, c and d, and with AVX-512 they are looked up in a register
-//! (`lookup.rs`); other instruction sets use the plain loops below.
+//! (`lookup.rs`). With AVX2 the second sum looks up eight and a sign (`avx2.rs`). The rest uses the plain loops below.
 //!
 //! The order of additions is fixed (groups of four, then 16 partial sums, folded in a fixed order)
 //! and there is no fused multiply-add: every instruction set gives the same bits.
@@ -22,6 +22,8 @@
 use multiversion::target::match_target;
 use remanent_math::multiversioned;
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod lookup;
 
@@ -268,6 +270,7 @@ multiversioned! {
     fn add_sums(words: &[Words], blocks: usize, chosen: &[u32], h: &[f32], groups: &mut [Lanes]) {
         match_target! {
             "x86_64+avx512f+avx512dq+avx512vl" => lookup::add_sums(words, blocks, chosen, h, groups),
+            "x86_64+avx2" => avx2::add_sums(words, blocks, chosen, h, groups),
             _ => add_plain_sums(words, blocks, chosen, h, groups),
         }
     }

@@ -60,7 +60,8 @@ fn the_summary_keeps_its_contract() {
 fn bf16_without_instructions_for_it_is_said_to_be_slow() {
     let directory = TempDir::new().unwrap();
     let note = |precision: &str| {
-        let arguments = format!("train --preset digits --epochs 1 --precision {precision} --dry-run");
+        let arguments =
+            format!("train --preset digits --epochs 1 --precision {precision} --dry-run");
         let mut command = remanent(&directory, &arguments);
         let output = command.env("REMANENT_BF16", "plain").output().unwrap();
         assert!(output.status.success());
