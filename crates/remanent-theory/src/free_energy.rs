@@ -11,8 +11,6 @@
 //! are E[ln Z] and c E[ln 2cosh θ̃]: both are taken relative to c ln 2cosh(B/c) ([`from_anchors`]), so that only
 //! divergences enter.
 
-use std::sync::LazyLock;
-
 use remanent_math::hermite::Rule;
 
 use crate::inherited::{InheritedLaw, average};
@@ -57,13 +55,13 @@ fn from_corner(inherited: Option<&InheritedLaw>) -> f64 {
 /// E[ln cosh(θ̃ + δ) − ln cosh θ̃ − δ] over anchors θ̃ and Gaussian δ.
 fn from_anchors(inherited: Option<&InheritedLaw>, mean: f64, deviation: f64) -> f64 {
     // It is analytic in δ up to iπ/2.
-    let rule = &RULES[if deviation < 0.02 {
-        0
+    let rule = Rule::shared(if deviation < 0.02 {
+        8
     } else if deviation < 0.15 {
-        1
+        16
     } else {
-        2
-    }];
+        48
+    });
     let moved: Vec<(f64, f64)> =
         rule.nodes.iter().zip(&rule.weights).map(|(y, w)| (mean + deviation * y, *w)).collect();
     average(inherited, |theta| {
@@ -80,8 +78,6 @@ fn from_anchors(inherited: Option<&InheritedLaw>, mean: f64, deviation: f64) -> 
         moved.iter().map(|(delta, w)| w * rest(*delta)).sum()
     })
 }
-
-static RULES: LazyLock<[Rule; 3]> = LazyLock::new(|| [8, 16, 48].map(Rule::new));
 
 #[cfg(test)]
 mod tests {
