@@ -62,7 +62,7 @@ fn benches(c: &mut Criterion) {
     group.sample_size(10);
     let warm = BrokenTask::new(task);
     for (steps, alpha) in [(1, 0.8), (1, 1.2), (2, 1.2)] {
-        let cold = || BrokenTask::new(task).poor(alpha, steps).unwrap();
+        let cold = || BrokenTask::new(task).for_one_alpha().poor(alpha, steps).unwrap();
         group.bench_function(format!("K {steps} alpha {alpha}, cold"), |b| {
             b.iter(|| one_thread.install(cold));
         });

@@ -339,7 +339,10 @@ impl BrokenAsk {
         Ok(match self {
             Self::Single { alpha, beta, prior, choice, rsb } => {
                 let at = |beta: &f64| {
-                    let task = BrokenTask::new(SingleTask::new(*beta)?.with_prior(*prior));
+                    let mut task = BrokenTask::new(SingleTask::new(*beta)?.with_prior(*prior));
+                    if alpha.len() == 1 {
+                        task = task.for_one_alpha();
+                    }
                     let rows = alpha.par_iter().map(|alpha| solve(&task, *alpha, *choice, *rsb));
                     rows.collect::<Result<Vec<_>, _>>()
                 };
@@ -351,7 +354,7 @@ impl BrokenAsk {
                     beta.iter().flat_map(|b| q_star.iter().map(|q| (*b, *q))).collect();
                 let at = |&(beta, q_star): &(f64, f64)| {
                     let task = SingleTask::new(beta)?.with_prior(*prior).with_q_star(q_star)?;
-                    solve(&BrokenTask::new(task), *alpha, Some(*choice), *rsb)
+                    solve(&BrokenTask::new(task).for_one_alpha(), *alpha, Some(*choice), *rsb)
                 };
                 let rows = piecewise(context, &places, PIECE, |place| at(place).map_err(failed))?;
                 BrokenAnswer::Single(rows.into_iter().flatten().collect())

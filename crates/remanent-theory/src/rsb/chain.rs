@@ -77,7 +77,7 @@ impl Chain {
             let alpha = self.alpha[t];
             let (row, posterior) = {
                 let Some(task) = self.task(t, inherited.as_ref()) else { break };
-                let broken = BrokenTask::of(task, alpha, resolution);
+                let broken = BrokenTask::of(task, alpha, resolution).for_one_alpha();
                 let AutoSolution { solution, is_stable, is_discontinuous } =
                     broken.as_needed(alpha, self.choice[t], TOLERANCE, most_steps)?;
                 let (older, posterior) = match solution.is_found() {

@@ -13,7 +13,7 @@ use super::report::{RsbSolution, finish};
 use super::roots::FoundRoot;
 use super::solve::{Hold, solve};
 use super::state::{State, alpha_index, gap_index, x_index};
-use super::trace::{Care, FIRST_GAP, FIRST_NARROW_GAP, Origin, Trace};
+use super::trace::{Care, Extent, FIRST_GAP, FIRST_NARROW_GAP, Origin, Trace};
 use crate::curve::{Branch, Curve};
 use crate::parameters::{Choice, DomainError};
 use crate::points::hermite;
@@ -61,6 +61,8 @@ pub struct BrokenTask<'a> {
     resolution: Resolution,
     /// The replica-symmetric curve is traced up to this α.
     reach: f64,
+    /// Whether one α alone is asked for, so that the rest of a broken curve would be traced in vain.
+    is_for_one_alpha: bool,
     curve: OnceLock<Option<Curve<'a>>>,
     onset: OnceLock<Option<Root<4>>>,
     closing: OnceLock<Option<Closing>>,
@@ -81,11 +83,18 @@ impl<'a> BrokenTask<'a> {
             task,
             resolution,
             reach,
+            is_for_one_alpha: false,
             curve: OnceLock::new(),
             onset: OnceLock::new(),
             closing: OnceLock::new(),
             traces: std::array::from_fn(|_| OnceLock::new()),
         }
+    }
+
+    /// The same, faster where the stable or the poor solution at one α alone is wanted: [`Self::poor`] then traces
+    /// the curve of the most steps no farther than there.
+    pub fn for_one_alpha(self) -> Self {
+        Self { is_for_one_alpha: true, ..self }
     }
 
     pub(super) fn resolution(&self) -> Resolution {
@@ -172,11 +181,11 @@ impl<'a> BrokenTask<'a> {
         let traced = || match steps {
             1 => self.first_trace().map(AnyTrace::One),
             2 => match self.trace(1)? {
-                AnyTrace::One(trace) => self.next_trace(trace).map(AnyTrace::Two),
+                AnyTrace::One(trace) => self.next_trace(trace, Extent::Whole).map(AnyTrace::Two),
                 _ => None,
             },
             _ => match self.trace(2)? {
-                AnyTrace::Two(trace) => self.next_trace(trace).map(AnyTrace::Three),
+                AnyTrace::Two(trace) => self.next_trace(trace, Extent::Whole).map(AnyTrace::Three),
                 _ => None,
             },
         };
@@ -188,17 +197,18 @@ impl<'a> BrokenTask<'a> {
         let mut y = with_vanishing_gap(&self.onset_root()?.x);
         let system = self.system();
         let origin = |y: [f64; 6]| Origin::Opening { y, level: 1, ln_variance: y[1] };
-        let traced = Trace::with_first_gap(system, origin(y), Care::Quick, FIRST_GAP);
+        let (quick, narrow) = ((Care::Quick, Extent::Whole), (Care::Narrow, Extent::Whole));
+        let traced = Trace::with_first_gap(system, origin(y), quick, FIRST_GAP);
         if traced.as_ref().is_some_and(Trace::is_complete) {
             return traced;
         }
         // From x = 1 the first gap is not always found, and next to the β at which replica symmetry first
         // breaks it is too large.
         y[x_index(1, 1)] = self.opening()?.x.ln();
-        Trace::with_first_gap(system, origin(y), Care::Quick, FIRST_GAP)
+        Trace::with_first_gap(system, origin(y), quick, FIRST_GAP)
             .filter(Trace::is_complete)
             .or_else(|| {
-                Trace::with_first_gap(system, origin(y), Care::Narrow, FIRST_NARROW_GAP)
+                Trace::with_first_gap(system, origin(y), narrow, FIRST_NARROW_GAP)
                     .filter(Trace::is_complete)
             })
             .or_else(|| Trace::new(system, origin(y), Care::Quick))
@@ -206,10 +216,11 @@ impl<'a> BrokenTask<'a> {
     }
 
     /// One step more, from where the innermost stability vanishes first; if it is negative
-    /// all along, from where it is most so.
+    /// all along, from where it is most so, and then the whole curve.
     fn next_trace<const M: usize, const N: usize>(
         &self,
         trace: &Trace<'a, M>,
+        extent: Extent,
     ) -> Option<Trace<'a, N>> {
         let steps = (M - 4) / 2;
         let system = self.system();
@@ -233,7 +244,7 @@ impl<'a> BrokenTask<'a> {
                 origin[x_index(steps + 1, steps + 1)] = 0.5 * y[x_index(steps, steps)];
                 let ln_variance = y[gap_index(steps)];
                 let origin = Origin::Opening { y: origin, level: steps + 1, ln_variance };
-                return Trace::new(system, origin, Care::Quick);
+                return Trace::as_far_as(extent, system, origin, Care::Quick);
             }
             if here.is_some_and(|here| here < lowest.1) {
                 lowest = (i, here.unwrap_or(0.0));
@@ -271,11 +282,7 @@ impl<'a> BrokenTask<'a> {
     fn roots(&self, alpha: f64, steps: usize) -> Vec<RsbSolution> {
         let system = self.system();
         let Some(trace) = self.trace(steps) else { return vec![] };
-        let mut solutions: Vec<RsbSolution> = each!(trace, trace => trace
-            .roots(alpha)
-            .iter()
-            .map(|found| refined(&system, found, alpha))
-            .collect());
+        let mut solutions = each!(trace, trace => refined_roots(&system, trace, alpha));
         if steps == 1 {
             let found = self.roots_at_closing(alpha);
             solutions.extend(found.iter().map(|found| refined(&system, found, alpha)));
@@ -290,8 +297,11 @@ impl<'a> BrokenTask<'a> {
         if steps == 0 {
             return self.symmetric(alpha, Choice::Poor);
         }
+        if let Some(solution) = self.first_passing(alpha, steps) {
+            return Ok(solution);
+        }
         let mut all = self.solve(alpha, steps)?;
-        let chosen = all.iter().position(|s| !s.is_saddle && s.is_found());
+        let chosen = all.iter().position(is_before_fold);
         Ok(match chosen {
             Some(i) => all.swap_remove(i),
             None => {
@@ -301,6 +311,32 @@ impl<'a> BrokenTask<'a> {
                 RsbSolution::none(alpha, self.task.beta, steps, why)
             }
         })
+    }
+
+    /// The solution of [`Self::poor`] from the beginning of the curve, if one α alone is asked for, the curve is not
+    /// known yet and its beginning leads there.
+    fn first_passing(&self, alpha: f64, steps: usize) -> Option<RsbSolution> {
+        let is_known = self.traces.get(steps.checked_sub(1)?)?.get().is_some();
+        if is_known || !self.is_for_one_alpha {
+            return None;
+        }
+        let (system, extent) = (self.system(), Extent::Past(alpha.ln()));
+        let all = match steps {
+            1 => {
+                let y = with_vanishing_gap(&self.onset_root()?.x);
+                let origin = Origin::Opening { y, level: 1, ln_variance: y[1] };
+                let care = (Care::Quick, extent);
+                let begun = Trace::with_first_gap(system, origin, care, FIRST_GAP)?;
+                refined_roots(&system, &begun, alpha)
+            }
+            2 => {
+                let AnyTrace::One(trace) = self.trace(1)? else { return None };
+                let begun: Trace<8> = self.next_trace(trace, extent)?;
+                refined_roots(&system, &begun, alpha)
+            }
+            _ => return None,
+        };
+        all.into_iter().find(|s| is_before_fold(s) && s.is_physical())
     }
 
     /// The solutions with `steps` steps along their curve, in short steps from its
@@ -313,6 +349,20 @@ impl<'a> BrokenTask<'a> {
         rows.retain(RsbSolution::is_physical);
         rows
     }
+}
+
+/// Whether a solution is the one of its curve that the poor state has.
+fn is_before_fold(solution: &RsbSolution) -> bool {
+    !solution.is_saddle && solution.is_found()
+}
+
+/// What is reported of every solution at `alpha` on a curve.
+fn refined_roots<const M: usize>(
+    system: &System,
+    trace: &Trace<M>,
+    alpha: f64,
+) -> Vec<RsbSolution> {
+    trace.roots(alpha).iter().map(|found| refined(system, found, alpha)).collect()
 }
 
 /// What is reported of a root at `alpha`, with more nodes while it is inaccurate.

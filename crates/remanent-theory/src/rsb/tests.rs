@@ -399,6 +399,31 @@ fn the_equation_of_x_is_of_third_order_at_the_onset() {
 }
 
 /// A solution on too few nodes says so; with enough of them it is accurate.
+/// Before the onset, next to it, on the way, before and behind the fold, and at a discontinuous onset.
+#[test]
+fn the_beginning_of_a_curve_leads_to_the_poor_solution() {
+    let places = [
+        (20.0, 1, &[0.6, 0.735, 1.0, 1.5309, 1.6][..]),
+        (16.0, 1, &[1.2]),
+        (100.0, 1, &[0.65, 1.2]),
+        (20.0, 2, &[1.2]),
+    ];
+    for (beta, steps, alphas) in places {
+        let single = SingleTask::new(beta).unwrap();
+        let whole = BrokenTask::new(single);
+        for alpha in alphas {
+            let alone = BrokenTask::new(single).for_one_alpha().poor(*alpha, steps).unwrap();
+            let among = whole.poor(*alpha, steps).unwrap();
+            let what = format!("beta {beta}, K = {steps}, alpha {alpha}");
+            assert_eq!(alone.termination, among.termination, "{what}");
+            if among.is_found() {
+                close(alone.eps, among.eps, &what);
+                close(alone.x[steps - 1], among.x[steps - 1], &what);
+            }
+        }
+    }
+}
+
 #[test]
 fn too_few_nodes_are_inaccurate() {
     let task = BrokenTask::new(SingleTask::new(20.0).unwrap());

@@ -65,6 +65,16 @@ pub(super) enum Origin<const M: usize> {
     Middle([f64; M]),
 }
 
+/// How far to trace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Extent {
+    /// To the end of the curve.
+    Whole,
+    /// Until it has risen past this ln α with a gap that is not narrow: the part on which the first solution there
+    /// lies, and one point more, which the tangent at its last point depends on.
+    Past(f64),
+}
+
 /// How finely to trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
@@ -112,10 +122,21 @@ impl Care {
 }
 
 impl<'a, const M: usize> Trace<'a, M> {
-    /// Follows the curve from its origin.
+    /// Follows the curve from its origin to its end.
     pub(super) fn new(system: System<'a>, origin: Origin<M>, care: Care) -> Option<Self> {
+        Self::as_far_as(Extent::Whole, system, origin, care)
+    }
+
+    /// Follows the curve from its origin.
+    pub(super) fn as_far_as(
+        extent: Extent,
+        system: System<'a>,
+        origin: Origin<M>,
+        care: Care,
+    ) -> Option<Self> {
         let parts = if let Origin::Opening { .. } = origin { &SMALLER[..] } else { &[1.0] };
-        parts.iter().find_map(|part| Self::with_first_gap(system, origin, care, part * FIRST_GAP))
+        let with = |gap: f64| Self::with_first_gap(system, origin, (care, extent), gap);
+        parts.iter().find_map(|part| with(part * FIRST_GAP))
     }
 
     /// Whether the trace ends next to a place where a gap closes, and is narrow all along if it should be.
@@ -129,7 +150,7 @@ impl<'a, const M: usize> Trace<'a, M> {
     pub(super) fn with_first_gap(
         system: System<'a>,
         origin: Origin<M>,
-        care: Care,
+        (care, extent): (Care, Extent),
         first_gap: f64,
     ) -> Option<Self> {
         let coarse = Resolution::unchecked(care.fraction((M - 4) / 2) * system.resolution.factor());
@@ -157,7 +178,20 @@ impl<'a, const M: usize> Trace<'a, M> {
             let closing = |l| ratio(&p.y, l) < limit(l) && p.tangent[gap_index(l)] < 0.0;
             (1..=(M - 4) / 2).any(closing)
         };
-        let mut stop = |p: &Point<M>| closes(p) || p.y[M - 1] > 100_f64.ln();
+        let steps = (M - 4) / 2;
+        let is_past = |p: &Point<M>, ln_alpha: f64| {
+            let is_physical = p.y[x_index(steps, steps)] < 0.0;
+            let is_wide = ratio(&p.y, steps) > LARGEST_NARROW_GAP.ln();
+            p.y[M - 1] > ln_alpha && p.tangent[M - 1] > 0.0 && is_physical && is_wide
+        };
+        let mut past = 0;
+        let mut stop = |p: &Point<M>| {
+            past = match extent {
+                Extent::Past(ln_alpha) if is_past(p, ln_alpha) => past + 1,
+                _ => 0,
+            };
+            past == 2 || closes(p) || p.y[M - 1] > 100_f64.ln()
+        };
         let tracer = care.tracer((M - 4) / 2);
         let mut points = Vec::new();
         if let Origin::Middle(_) = origin {
@@ -178,7 +212,8 @@ impl<'a, const M: usize> Trace<'a, M> {
             y[x] = self.points[0].y[x];
         }
         if self.care == Care::Narrow {
-            return Self::with_first_gap(self.system, origin, Care::Narrow, FIRST_NARROW_GAP);
+            let care = (Care::Narrow, Extent::Whole);
+            return Self::with_first_gap(self.system, origin, care, FIRST_NARROW_GAP);
         }
         Self::new(self.system, origin, Care::Drawn)
     }
