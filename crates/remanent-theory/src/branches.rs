@@ -88,7 +88,7 @@ pub fn branches(single: &SingleTask, low: f64, high: f64) -> Result<Branches, Do
     let resolution = single.resolution();
     // The drawn curve stops short of the corner; landmarks need the way to its end.
     let (Some(curve), Some(landmarks)) =
-        (Curve::trace_finely(single.task(), high, resolution), single.curve(high))
+        (Curve::trace_finely(single.task(), low, high, resolution), single.curve(high))
     else {
         return Ok(Branches::default());
     };

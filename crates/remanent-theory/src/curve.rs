@@ -96,20 +96,31 @@ impl<'a> Curve<'a> {
         resolution: Resolution,
     ) -> Option<Self> {
         let mut care = Care::first(&task);
-        let mut strands = self::strands(&task, alpha, extent, care, resolution);
+        let mut strands = self::strands(&task, (alpha, alpha), extent, care, resolution);
         while let Some(more) = care.more()
             && strands.iter().any(|s| s.is_undecided(care))
         {
             care = more;
-            strands = self::strands(&task, alpha, extent, care, resolution);
+            strands = self::strands(&task, (alpha, alpha), extent, care, resolution);
         }
         (!strands.is_empty()).then_some(Self { task, resolution, strands })
     }
 
-    /// The same at full resolution with short steps, for drawing.
-    pub fn trace_finely(task: Task<'a>, alpha: f64, resolution: Resolution) -> Option<Self> {
-        let strands = strands(&task, alpha, Extent::Whole, Care::Drawn, resolution);
+    /// The same from `low` or below, at full resolution with short steps, for drawing.
+    pub fn trace_finely(
+        task: Task<'a>,
+        low: f64,
+        alpha: f64,
+        resolution: Resolution,
+    ) -> Option<Self> {
+        let strands = strands(&task, (low, alpha), Extent::Whole, Care::Drawn, resolution);
         (!strands.is_empty()).then_some(Self { task, resolution, strands })
+    }
+
+    /// Whether `alpha` is smaller than where the curve begins: far below the α that it was traced for.
+    pub(crate) fn begins_above(&self, alpha: f64) -> bool {
+        let first = self.strands.first().filter(|strand| !strand.from_above);
+        first.is_some_and(|strand| strand.points[0].y[3] > alpha.ln())
     }
 
     /// The same trace, with results at another resolution.

@@ -62,6 +62,7 @@ mod law;
 mod level;
 mod narrow;
 mod onset;
+mod opening;
 mod phase;
 mod report;
 mod roots;

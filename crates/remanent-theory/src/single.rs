@@ -98,16 +98,21 @@ impl SingleTask {
     /// all, and the results do not depend on the number of threads.
     pub fn scan(&self, alphas: &[f64], choice: Choice) -> Result<Vec<Solution>, DomainError> {
         ALPHA.check_all("alpha", alphas.iter().copied())?;
-        let curve = match choice {
+        let traced = |alphas: &[f64]| match choice {
             Choice::Middle => self.curve(largest(alphas)),
             _ => {
                 let smallest = alphas.iter().copied().fold(f64::INFINITY, f64::min);
                 Curve::trace_ends(self.task(), smallest, largest(alphas), self.resolution)
             }
         };
+        let curve = traced(alphas);
+        let on = |curve: Option<&Curve>, alpha: f64| match curve {
+            Some(curve) => self.choose_on(curve, alpha, choice),
+            None => Solution::none(alpha, self.beta, asked(choice), Termination::LeftDomain),
+        };
         let at = |alpha: &f64| match &curve {
-            Some(curve) => self.choose_on(curve, *alpha, choice),
-            None => Solution::none(*alpha, self.beta, asked(choice), Termination::LeftDomain),
+            Some(curve) if curve.begins_above(*alpha) => on(traced(&[*alpha]).as_ref(), *alpha),
+            curve => on(curve.as_ref(), *alpha),
         };
         Ok(alphas.par_iter().map(at).collect())
     }
@@ -118,7 +123,11 @@ impl SingleTask {
         let Some(curve) = self.curve(largest(alphas)) else {
             return Ok(vec![vec![]; alphas.len()]);
         };
-        Ok(alphas.par_iter().map(|alpha| self.all_on(&curve, *alpha)).collect())
+        let at = |alpha: &f64| match curve.begins_above(*alpha) {
+            true => self.curve(*alpha).map_or(vec![], |own| self.all_on(&own, *alpha)),
+            false => self.all_on(&curve, *alpha),
+        };
+        Ok(alphas.par_iter().map(at).collect())
     }
 
     fn all_on(&self, curve: &Curve, alpha: f64) -> Vec<Solution> {

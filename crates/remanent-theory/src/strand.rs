@@ -386,17 +386,18 @@ fn flat_points(points: &[CurvePoint], care: Care) -> Vec<bool> {
     flat
 }
 
-/// The strand from α → 0, and the one from α → ∞ if the first does not lead there, or not within the trace.
+/// The strand from α → 0, which begins below `low`, and the one from α → ∞ if the first does not lead there, or not
+/// within the trace.
 pub(crate) fn strands(
     task: &Task,
-    alpha: f64,
+    (low, alpha): (f64, f64),
     extent: Extent,
     care: Care,
     wanted: Resolution,
 ) -> Vec<Strand> {
     let farthest = FARTHEST_ALPHA.max(2.0 * alpha).ln();
     let resolution = care.resolution(wanted);
-    let upward = start_of_poor(task, alpha, resolution)
+    let upward = start_of_poor(task, low, resolution)
         .and_then(|y| Strand::trace(task, y, farthest, Extent::Whole, care, wanted, false));
     let end = upward.as_ref().map(|s| s.end);
     // A strand that was lost is traced again with more care, and only then the other one.
@@ -452,7 +453,8 @@ mod tests {
     fn a_closer_look_decides_where_nothing_but_the_stiffness_changes() {
         for (beta, kappa) in [(1e3, 1e-9), (354.0, 1e-9), (60.0, 1e-6), (5.0, 1e-4), (1.0, 1e-3)] {
             let task = Task { one_minus_q_star: Some(kappa), ..Task::new(beta).unwrap() };
-            let trace = |care| strands(&task, 250.0, Extent::Whole, care, Resolution::STANDARD);
+            let trace =
+                |care| strands(&task, (250.0, 250.0), Extent::Whole, care, Resolution::STANDARD);
             let count = |strands: &[Strand]| strands.iter().map(Strand::fold_count).sum::<usize>();
             let (smooth, exact) = (trace(Care::Smooth), trace(Care::Exact));
             assert!(!smooth.iter().any(|s| s.is_undecided(Care::Smooth)), "beta {beta}");

@@ -13,7 +13,7 @@ use remanent_theory::task::Task;
 fn folds(task: Task, alpha: f64) -> (usize, usize) {
     let count = |curve: Curve| curve.strands().iter().map(Strand::fold_count).sum();
     let quick = Curve::trace(task, alpha, Resolution::STANDARD).unwrap();
-    let fine = Curve::trace_finely(task, alpha, Resolution::STANDARD).unwrap();
+    let fine = Curve::trace_finely(task, alpha, alpha, Resolution::STANDARD).unwrap();
     (count(quick), count(fine))
 }
 

@@ -431,3 +431,22 @@ fn weights_in_fields_against_the_teacher_count_as_wrong() {
         assert!((s.one_minus_p - (1.0 - parameters.r_0[0])).abs() < 1e-9, "{s:?}");
     }
 }
+
+/// The trace that serves a large α begins far below it, and still above much smaller ones in its company.
+#[test]
+fn small_and_large_alpha_in_one_scan() {
+    let single = SingleTask::new(20.0).unwrap();
+    let alphas = [1e-4, 1e-3, 0.01, 0.1, 2.0, 50.0];
+    for choice in [Choice::Poor, Choice::Stable, Choice::Good] {
+        for s in single.scan(&alphas, choice).unwrap() {
+            let alone = single.solve(s.alpha, choice).unwrap();
+            assert_eq!((s.termination, s.branch), (alone.termination, alone.branch), "{s:?}");
+            if alone.is_converged() {
+                assert!((s.minus_beta_f - alone.minus_beta_f).abs() < 1e-10, "{s:?} {alone:?}");
+                assert!((s.r / alone.r - 1.0).abs() < 1e-8, "{s:?} {alone:?}");
+            }
+        }
+    }
+    let all = single.scan_all(&alphas).unwrap();
+    assert!(all.iter().all(|solutions| !solutions.is_empty()));
+}

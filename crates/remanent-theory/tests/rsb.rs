@@ -647,3 +647,52 @@ fn the_onset_next_to_the_first_breaking() {
     let broken = task(11.7).poor(onsets[1].alpha * 1.01, 1).unwrap();
     assert!(broken.is_found() && broken.q_gaps[0] > 0.0, "{broken:?}");
 }
+
+/// The inner stability with one step may be negative on two stretches of the curve, or the second gap may not open where
+/// it first vanishes. The second step was missing in bands of β.
+#[test]
+fn two_steps_beside_every_unstable_stretch() {
+    for (beta, alpha) in [(16.25, 1.4), (18.0, 1.4), (27.09, 1.45)] {
+        let task = task(beta);
+        let [one, two] = [1, 2].map(|steps| task.poor(alpha, steps).unwrap());
+        assert!(one.stability[1] < -TOLERANCE, "{beta} {one:?}");
+        assert!(two.is_converged() && two.is_physical(), "{beta} {two:?}");
+        let worst = |s: &RsbSolution| s.stability.iter().copied().fold(f64::INFINITY, f64::min);
+        assert!(worst(&two) > worst(&one), "{beta} {two:?}");
+        let gain = one.minus_beta_f - two.minus_beta_f;
+        assert!((0.0..1e-3).contains(&gain), "{beta} {gain}");
+    }
+}
+
+/// Where the onset has just become discontinuous, α first falls with the gap and then rises. Solutions behind the
+/// condensation have a gap that is larger than there and an x below 1, and both follow from where x is 1.
+#[test]
+fn one_step_just_behind_a_discontinuous_onset() {
+    for beta in [24.9, 25.0, 25.5, 26.0] {
+        let task = task(beta);
+        let row = task.phase_row();
+        let (condensation, gap) = (row.condensation.unwrap(), row.condensation_gap.unwrap());
+        let mut before = (1.0, gap);
+        for behind in [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3] {
+            let s = task.poor(condensation + behind, 1).unwrap();
+            assert!(s.is_converged() && s.is_physical(), "{beta} {behind} {s:?}");
+            assert!(s.x[0] < before.0 && s.q_gaps[0] > before.1, "{beta} {behind} {s:?}");
+            before = (s.x[0], s.q_gaps[0]);
+        }
+        let nearest = task.poor(condensation + 1e-8, 1).unwrap();
+        assert!((nearest.x[0] - 1.0).abs() < 0.01, "{beta} {nearest:?}");
+        assert!((nearest.q_gaps[0] / gap - 1.0).abs() < 0.05, "{beta} {nearest:?} {gap}");
+    }
+}
+
+/// Drawn points are as accurate as those that are asked for.
+#[test]
+fn points_of_a_drawn_branch_are_accurate() {
+    let task = task(20.0);
+    let drawn = task.branch(1);
+    assert!(drawn.len() > 50);
+    for s in &drawn {
+        assert!(s.is_converged(), "{s:?}");
+        assert!(s.quadrature_error < 1e-8 && s.residual < 1e-9, "{s:?}");
+    }
+}

@@ -90,8 +90,8 @@ pub struct BrokenRow {
     pub lambda_1: Option<f64>,
     /// Stability inside the inner clusters, with two steps.
     pub lambda_2: Option<f64>,
-    /// Whether all stabilities are above −1e-5.
-    pub is_stable: bool,
+    /// Whether all stabilities are above −1e-5; `None` without a solution.
+    pub is_stable: Option<bool>,
 }
 
 impl AsRef<Solution> for BrokenRow {
@@ -101,6 +101,25 @@ impl AsRef<Solution> for BrokenRow {
 }
 
 impl BrokenRow {
+    /// A replica-symmetric solution.
+    pub(super) fn symmetric(solution: &Solution) -> Self {
+        let replicon = Some(solution.replicon).filter(|value| value.is_finite());
+        Self {
+            solution: *solution,
+            rsb: 0,
+            q_1: None,
+            q_2: None,
+            x: None,
+            x_2: None,
+            complexity: None,
+            cluster_minus_beta_f: None,
+            lambda_0: replicon,
+            lambda_1: None,
+            lambda_2: None,
+            is_stable: replicon.map(|replicon| replicon > -TOLERANCE),
+        }
+    }
+
     fn new(s: &RsbSolution) -> Self {
         let number = |value: f64| Some(value).filter(|value| value.is_finite());
         let at = |values: &[f64], l: usize| values.get(l).copied();
@@ -137,7 +156,7 @@ impl BrokenRow {
             lambda_0: at(&s.stability, 0),
             lambda_1: at(&s.stability, 1),
             lambda_2: at(&s.stability, 2),
-            is_stable: s.is_stable(TOLERANCE),
+            is_stable: s.is_found().then(|| s.is_stable(TOLERANCE)),
         }
     }
 }
@@ -429,9 +448,10 @@ fn solve(
             vec![row(&needed(choice)?.solution, branch)]
         }
         (None, steps) => {
+            // As many steps as the poor state has, which may be fewer than asked for.
             let steps = match steps {
-                Some(steps) => steps,
-                None => needed(Choice::Poor)?.solution.steps,
+                Some(0) => 0,
+                _ => needed(Choice::Poor)?.solution.steps,
             };
             let mut all = if steps > 0 { task.solve(alpha, steps)? } else { vec![] };
             let symmetric = task.solve(alpha, 0)?;

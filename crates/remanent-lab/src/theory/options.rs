@@ -124,8 +124,8 @@ options! {
             beta: Vec<f64> = vec![20.0], in ranges::BETA,
             /// Which solutions
             branch: Wanted = Wanted::Stable,
-            /// Steps of replica-symmetry breaking: exactly so many on the poor branch, at most so many with
-            /// --branch stable; the good branch is always symmetric
+            /// Steps of replica-symmetry breaking: exactly so many with --branch poor, at most so many with stable
+            /// and all; --branch good and middle show symmetric solutions (all shows broken middle ones too)
             rsb: Rsb = Rsb::Zero,
             /// Prior of the weights
             prior: Prior = Prior::None,
@@ -195,7 +195,7 @@ options! {
             rho: Vec<f64> = vec![1.0], in ranges::RHO,
             /// Hold the self-overlap of each task at this value
             q_star: Option<Vec<f64>> = None, in ranges::Q_STAR,
-            /// Steps of replica-symmetry breaking in each task, 0 or 1: at most so many
+            /// Steps of replica-symmetry breaking in each task, 0 or 1 (not 2 or auto): at most so many
             rsb: Rsb = Rsb::Zero,
             /// Solve the stationary state of an endless stream of like tasks, and its memory curve
             stationary: bool = false,
@@ -211,8 +211,8 @@ options! {
             beta: Vec<f64> = vec![20.0], in ranges::BETA,
             /// Range of alpha that is reported
             alpha: Interval = Interval { low: 0.05, high: 3.0 }, in ranges::ALPHA,
-            /// Steps of replica-symmetry breaking, 0, 1 or 2: the broken curve is shown beside the symmetric
-            /// one
+            /// Steps of replica-symmetry breaking, 0, 1 or 2 (not auto): the broken curve is shown beside the
+            /// symmetric one
             rsb: Rsb = Rsb::Zero,
             /// Prior of the weights
             prior: Prior = Prior::None,
@@ -226,7 +226,7 @@ options! {
         "Question" {
             /// Inverse temperatures [default: 6:45:1, and with --rsb 1 40 values from 5 to 200]
             beta: Option<Vec<f64>> = None, in ranges::BETA,
-            /// Steps of replica-symmetry breaking, 0 or 1
+            /// Steps of replica-symmetry breaking, 0 or 1 (not 2 or auto)
             rsb: Rsb = Rsb::Zero,
             /// Prior of the weights
             prior: Prior = Prior::None,

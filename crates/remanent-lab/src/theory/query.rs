@@ -30,17 +30,18 @@ use crate::values::{self, ValueError};
 /// 9, they reach so far that rare weights with the wrong sign are known, and poor branches at fixed q_d are found;
 /// 10, −βf behind strong anchors is known to rounding; 11, traces find folds that long steps led past;
 /// 12, zeros of the replicon between two traced points are found; 13, good branches above a poor one that goes on are
-/// found, and narrow peaks of bounded anchors are resolved.
-const REVISION: u32 = 13;
+/// found, and narrow peaks of bounded anchors are resolved; 14, a curve for several α begins below the smallest of them.
+const REVISION: u32 = 14;
 /// The same for `tune`.
 const TUNE_REVISION: u32 = 14;
 /// The same for questions with broken replica symmetry: 4, folds are located to fourth order, and landmarks at small gaps
 /// are found; 5, the moments of a first task have other rounding; 6, Newton's method takes its last step;
-/// 7, replica-symmetric traces have other points.
-const BROKEN_REVISION: u32 = 7;
+/// 7, replica-symmetric traces have other points; 8, second steps on every unstable stretch and solutions just behind a
+/// discontinuous onset are found, and drawn points are accurate.
+const BROKEN_REVISION: u32 = 8;
 /// The same for phase diagrams with broken replica symmetry: 6, x at the onset is exact, and lines reach the points at
-/// which they begin; 7 and 8, as 6 and 7 of the other questions.
-const BROKEN_PHASES_REVISION: u32 = 8;
+/// which they begin; 7, 8 and 9, as 6, 7 and 8 of the other questions.
+const BROKEN_PHASES_REVISION: u32 = 9;
 /// The same for studies by Monte Carlo.
 const MONTE_CARLO_REVISION: u32 = 2;
 

@@ -25,6 +25,7 @@ use crate::overlaps::Conjugates;
 use crate::parameters::DomainError;
 use crate::posterior::{Posterior, signs};
 use crate::resolution::Resolution;
+use crate::single::asked;
 use crate::solution::Termination;
 use crate::stage::ACCURACY;
 
@@ -78,8 +79,11 @@ impl Chain {
             let (row, posterior) = {
                 let Some(task) = self.task(t, inherited.as_ref()) else { break };
                 let broken = BrokenTask::of(task, alpha, resolution).for_one_alpha();
-                let AutoSolution { solution, is_stable, is_discontinuous } =
+                let AutoSolution { mut solution, is_stable, is_discontinuous } =
                     broken.as_needed(alpha, self.choice[t], TOLERANCE, most_steps)?;
+                if !solution.is_found() {
+                    solution.branch = asked(self.choice[t]);
+                }
                 let (older, posterior) = match solution.is_found() {
                     false => (vec![Agreement::UNKNOWN; t], None),
                     true if solution.steps == 0 => {

@@ -1,11 +1,12 @@
 //! A solution with K steps of breaking, as it is reported.
 
-use remanent_math::linear;
+use remanent_math::linear::{self, axpy, max_norm};
 use remanent_math::newton::{Outcome, Root};
 use serde::{Deserialize, Serialize};
 
 use super::equations::{System, Turn, d_phi_d_x, phi, residual_of, stabilities};
 use super::narrow::Width;
+use super::solve::{Hold, solve};
 use super::state::State;
 use crate::agreement::generalisation_error;
 use crate::curve::Branch;
@@ -16,6 +17,9 @@ use crate::stage::ACCURACY;
 
 /// Narrow gaps are measured relative to this part of q_0.
 const SMALL_GAP: f64 = 0.01;
+
+/// How often the number of nodes is doubled for a solution that is inaccurate.
+const REFINEMENTS: usize = 1;
 
 /// One solution with K steps. Where there is none, the numbers are NaN (null in
 /// JSON), the lists are empty, and `termination` says why.
@@ -211,6 +215,34 @@ impl RsbSolution {
             alpha: self.alpha,
         }
     }
+}
+
+/// What is reported of a root of the static equations, with more nodes while it is inaccurate; `hold` stays fixed then.
+pub(super) fn refined<const M: usize>(
+    system: &System,
+    root: &Root<M>,
+    hold: Hold,
+    is_saddle: bool,
+) -> RsbSolution {
+    let mut solution = finish(system, root, is_saddle, true);
+    for level in (2..=2 * REFINEMENTS).step_by(2) {
+        if solution.termination != Termination::Inaccurate {
+            break;
+        }
+        let finer = system.with_resolution(system.resolution.level(level));
+        let next = solve(&finer, hold, root.x, Some(&root.jacobian));
+        // A root elsewhere is another solution.
+        if max_norm(&axpy(&next.x, -1.0, &root.x)) > 0.1 {
+            break;
+        }
+        let next = finish(&finer, &next, is_saddle, true);
+        let improves = next.quadrature_error < solution.quadrature_error;
+        if !improves {
+            break;
+        }
+        solution = next;
+    }
+    solution
 }
 
 /// Computes all that is reported of a root. `is_static`: whether ∂φ/∂x_l = 0 was

@@ -12,11 +12,14 @@ use remanent_math::scalar;
 
 use super::solve::{Hold, solve};
 use super::state::{gap_index, x_index};
-use super::trace::{Origin, Trace};
+use super::trace::Trace;
 use crate::points::{hermite, summit};
 
 /// Nearer to a fold than this in ln α, solutions are started from the fold itself.
 const NEAR_FOLD: f64 = 0.004;
+
+/// Solutions of two searches that are nearer to each other than this are one.
+const SAME: f64 = 1e-6;
 
 /// A solution at a given α.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +76,11 @@ impl<const M: usize> Trace<'_, M> {
             }
             corrected().unwrap_or(found)
         });
+        // The gaps that are searched next to the onset reach a little into the trace.
+        let is_new = |other: &FoundRoot<M>| {
+            near_onset.iter().all(|f| max_norm(&axpy(&f.root.x, -1.0, &other.root.x)) > SAME)
+        };
+        let others: Vec<FoundRoot<M>> = others.filter(is_new).collect();
         near_onset.into_iter().chain(others).collect()
     }
 
@@ -91,12 +99,6 @@ impl<const M: usize> Trace<'_, M> {
         let beyond = |x: f64| self.between(step, x).map_or(f64::NAN, |p| p.y[M - 1] - target);
         let point = self.between(step, scalar::root(beyond, low, high, 1e-4)?)?;
         Some(Start { y: point.y, jacobian: point.jacobian, ..*start })
-    }
-
-    /// The solution between the origin and the first point.
-    fn near_onset(&self, target: f64) -> Option<FoundRoot<M>> {
-        let Origin::Opening { y: origin, level, .. } = &self.origin else { return None };
-        self.near_end(origin, *level, (End::Opening, &self.points.first()?.y), target)
     }
 
     /// The solution between a place where the gap of a level vanishes and a point of the trace next to it. The gap

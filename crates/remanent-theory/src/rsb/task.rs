@@ -3,15 +3,15 @@
 use std::sync::OnceLock;
 
 use remanent_math::continuation::Point;
-use remanent_math::linear::{axpy, max_norm};
 use remanent_math::newton::Root;
 use remanent_math::scalar;
 
+use super::auto::TOLERANCE;
 use super::equations::{NARROW, System, stabilities};
 use super::onset::{Closing, closing, replicon_zero};
-use super::report::{RsbSolution, finish};
+use super::report::{RsbSolution, finish, refined};
 use super::roots::FoundRoot;
-use super::solve::{Hold, solve};
+use super::solve::Hold;
 use super::state::{State, alpha_index, gap_index, x_index};
 use super::trace::{Care, Extent, FIRST_GAP, FIRST_NARROW_GAP, Origin, Trace};
 use crate::curve::{Branch, Curve};
@@ -27,9 +27,6 @@ use crate::task::Task;
 
 /// The largest number of steps that can be asked for.
 pub const MAX_STEPS: usize = 3;
-
-/// How often the number of nodes is doubled for a solution that is inaccurate.
-const REFINEMENTS: usize = 1;
 
 /// The replica-symmetric curve of a first task is traced up to this α.
 const TRACED: f64 = 3.0;
@@ -127,33 +124,35 @@ impl<'a> BrokenTask<'a> {
             };
             roots(curve, alpha, self.resolution).iter().map(report).collect()
         };
-        if alpha <= self.reach {
-            self.curve().map_or(vec![], on)
-        } else {
-            Curve::trace(self.task, alpha, self.resolution).as_ref().map_or(vec![], on)
+        self.with_curve_at(alpha, |curve| curve.map_or(vec![], on))
+    }
+
+    /// Does something with a replica-symmetric curve that `alpha` is on.
+    fn with_curve_at<T>(&self, alpha: f64, work: impl FnOnce(Option<&Curve>) -> T) -> T {
+        let serves = |curve: &&Curve| !curve.begins_above(alpha);
+        if alpha <= self.reach
+            && let Some(curve) = self.curve().filter(serves)
+        {
+            return work(Some(curve));
         }
+        work(Curve::trace(self.task, alpha, self.resolution).as_ref())
     }
 
     /// The replica-symmetric solution of choice; a row that says so if there is none.
     pub fn symmetric(&self, alpha: f64, choice: Choice) -> Result<RsbSolution, DomainError> {
         let alpha = ALPHA.check("alpha", alpha)?;
-        let traced;
-        let curve = if alpha <= self.reach {
-            self.curve()
-        } else {
-            traced = Curve::trace(self.task, alpha, self.resolution);
-            traced.as_ref()
-        };
         let none = |why| RsbSolution::none(alpha, self.task.beta, 0, why);
-        let Some(curve) = curve else { return Ok(none(Termination::LeftDomain)) };
-        let found = roots(curve, alpha, self.resolution);
-        Ok(match choose(curve, &found, alpha, choice, self.resolution) {
-            Some(found) => {
-                let s = finish_symmetric(&self.task, alpha, found, self.resolution);
-                RsbSolution::symmetric(&s, found.is_saddle)
+        Ok(self.with_curve_at(alpha, |curve| {
+            let Some(curve) = curve else { return none(Termination::LeftDomain) };
+            let found = roots(curve, alpha, self.resolution);
+            match choose(curve, &found, alpha, choice, self.resolution) {
+                Some(found) => {
+                    let s = finish_symmetric(&self.task, alpha, found, self.resolution);
+                    RsbSolution::symmetric(&s, found.is_saddle)
+                }
+                None => none(why_none(curve, alpha, choice)),
             }
-            None => none(why_none(curve, alpha, choice)),
-        })
+        }))
     }
 
     pub(super) fn onset_root(&self) -> Option<&Root<4>> {
@@ -215,8 +214,8 @@ impl<'a> BrokenTask<'a> {
             .or(traced)
     }
 
-    /// One step more, from where the innermost stability vanishes first; if it is negative
-    /// all along, from where it is most so, and then the whole curve.
+    /// One step more, from where the innermost stability vanishes first; if the gap does not open there, or the
+    /// stability is negative all along, from where it is most so, and then the whole curve.
     fn next_trace<const M: usize, const N: usize>(
         &self,
         trace: &Trace<'a, M>,
@@ -228,15 +227,11 @@ impl<'a> BrokenTask<'a> {
             let state = State::from_coordinates(y);
             system.turn(&state, false).map_or(f64::NAN, |turn| stabilities(&state, &turn)[steps])
         };
-        let physical = |p: &Point<M>| p.y[x_index(steps, steps)] < 0.0;
-        let mut before: Option<f64> = None;
-        let mut lowest = (0, 0.0);
+        let is_physical = |p: &Point<M>| p.y[x_index(steps, steps)] < 0.0;
+        let mut values = Vec::with_capacity(trace.points.len());
         for (i, point) in trace.points.iter().enumerate() {
-            let here = physical(point).then(|| innermost(&point.y));
-            if let (Some(a), Some(b)) = (before, here)
-                && a > 0.0
-                && b <= 0.0
-            {
+            values.push(if is_physical(point) { innermost(&point.y) } else { f64::NAN });
+            if i > 0 && values[i - 1] > 0.0 && values[i] <= 0.0 {
                 let (from, to) = (&trace.points[i - 1], point);
                 let x = scalar::root(|x| innermost(&hermite(from, to, x)), 0.0, 1.0, 1e-3)?;
                 let y = trace.between(i - 1, x)?.y;
@@ -244,17 +239,24 @@ impl<'a> BrokenTask<'a> {
                 origin[x_index(steps + 1, steps + 1)] = 0.5 * y[x_index(steps, steps)];
                 let ln_variance = y[gap_index(steps)];
                 let origin = Origin::Opening { y: origin, level: steps + 1, ln_variance };
-                return Trace::as_far_as(extent, system, origin, Care::Quick);
+                let opened = Trace::as_far_as(extent, system, origin, Care::Quick);
+                if opened.is_some() || extent != Extent::Whole {
+                    return opened;
+                }
             }
-            if here.is_some_and(|here| here < lowest.1) {
-                lowest = (i, here.unwrap_or(0.0));
-            }
-            before = here;
         }
-        let (i, depth) = lowest;
-        let y = (depth < 0.0).then(|| trace.points[i].y)?;
+        let is_negative = |i: &usize| values[*i] < 0.0;
+        let lowest = (0..values.len())
+            .filter(is_negative)
+            .min_by(|i, j| values[*i].total_cmp(&values[*j]))?;
+        self.trace_through(&trace.points[lowest].y)
+    }
+
+    /// The whole curve of one step more through a solution near `y`, with a part of the innermost gap split off.
+    fn trace_through<const M: usize, const N: usize>(&self, y: &[f64; M]) -> Option<Trace<'a, N>> {
+        let (steps, system) = ((M - 4) / 2, self.system());
         [0.15, 0.3, 0.07].into_iter().find_map(|share: f64| {
-            let mut start = with_one_step_more::<M, N>(&y);
+            let mut start = with_one_step_more::<M, N>(y);
             start[gap_index(steps)] += (1.0 - share).ln();
             start[gap_index(steps + 1)] += share.ln();
             start[x_index(steps + 1, steps + 1)] += 0.18;
@@ -285,7 +287,7 @@ impl<'a> BrokenTask<'a> {
         let mut solutions = each!(trace, trace => refined_roots(&system, trace, alpha));
         if steps == 1 {
             let found = self.roots_at_closing(alpha);
-            solutions.extend(found.iter().map(|found| refined(&system, found, alpha)));
+            solutions.extend(found.iter().map(|found| at_its_alpha(&system, found)));
         }
         solutions
     }
@@ -302,8 +304,12 @@ impl<'a> BrokenTask<'a> {
         }
         let mut all = self.solve(alpha, steps)?;
         let chosen = all.iter().position(is_before_fold);
+        let chosen = match chosen {
+            Some(i) => Some(all.swap_remove(i)),
+            None => self.beside_fewer_steps(alpha, steps)?,
+        };
         Ok(match chosen {
-            Some(i) => all.swap_remove(i),
+            Some(solution) => solution,
             None => {
                 let why = all.first().map_or(Termination::NoSolution, |s| s.termination);
                 let found = matches!(why, Termination::Converged | Termination::Inaccurate);
@@ -311,6 +317,32 @@ impl<'a> BrokenTask<'a> {
                 RsbSolution::none(alpha, self.task.beta, steps, why)
             }
         })
+    }
+
+    /// The solution next to an unstable one with a step less at the same α. The innermost stability may be negative
+    /// on more than one stretch of a curve, and a trace follows the solutions beside one of them.
+    fn beside_fewer_steps(
+        &self,
+        alpha: f64,
+        steps: usize,
+    ) -> Result<Option<RsbSolution>, DomainError> {
+        if steps < 2 {
+            return Ok(None);
+        }
+        let fewer = self.poor(alpha, steps - 1)?;
+        if !fewer.is_found() || fewer.is_stable(TOLERANCE) {
+            return Ok(None);
+        }
+        let (system, state) = (self.system(), fewer.state());
+        let all = match steps {
+            2 => self
+                .trace_through::<6, 8>(&state.to_coordinates())
+                .map(|trace| refined_roots(&system, &trace, alpha)),
+            _ => self
+                .trace_through::<8, 10>(&state.to_coordinates())
+                .map(|trace| refined_roots(&system, &trace, alpha)),
+        };
+        Ok(all.unwrap_or_default().into_iter().find(|s| is_before_fold(s) && s.is_physical()))
     }
 
     /// The solution of [`Self::poor`] from the beginning of the curve, if one α alone is asked for, the curve is not
@@ -362,32 +394,11 @@ fn refined_roots<const M: usize>(
     trace: &Trace<M>,
     alpha: f64,
 ) -> Vec<RsbSolution> {
-    trace.roots(alpha).iter().map(|found| refined(system, found, alpha)).collect()
+    trace.roots(alpha).iter().map(|found| at_its_alpha(system, found)).collect()
 }
 
-/// What is reported of a root at `alpha`, with more nodes while it is inaccurate.
-fn refined<const M: usize>(system: &System, found: &FoundRoot<M>, alpha: f64) -> RsbSolution {
-    let FoundRoot { root, rises } = found;
-    let is_saddle = !rises;
-    let mut solution = finish(system, root, is_saddle, true);
-    for level in (2..=2 * REFINEMENTS).step_by(2) {
-        if solution.termination != Termination::Inaccurate {
-            break;
-        }
-        let finer = system.with_resolution(system.resolution.level(level));
-        let next = solve(&finer, Hold::LnAlpha(alpha.ln()), root.x, Some(&root.jacobian));
-        // A root elsewhere is another solution.
-        if max_norm(&axpy(&next.x, -1.0, &root.x)) > 0.1 {
-            break;
-        }
-        let next = finish(&finer, &next, is_saddle, true);
-        let improves = next.quadrature_error < solution.quadrature_error;
-        if !improves {
-            break;
-        }
-        solution = next;
-    }
-    solution
+fn at_its_alpha<const M: usize>(system: &System, found: &FoundRoot<M>) -> RsbSolution {
+    refined(system, &found.root, Hold::LnAlpha(found.root.x[M - 1]), !found.rises)
 }
 
 /// One-step coordinates of a replica-symmetric solution; those of the gap and of x have no meaning.

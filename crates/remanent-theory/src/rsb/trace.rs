@@ -8,18 +8,19 @@
 
 use std::sync::OnceLock;
 
-use remanent_math::continuation::{Point, Tracer, advance, point_at};
+use remanent_math::continuation::{Point, Tracer, advance, point_at, settle};
 use remanent_math::linear::max_norm;
 use remanent_math::newton::{Outcome, Root};
 use remanent_math::scalar;
 
 use super::equations::System;
 use super::fold::Fold;
-use super::report::{RsbSolution, finish};
+use super::report::{RsbSolution, finish, refined};
 use super::solve::{Hold, solve};
 use super::state::{gap_index, x_index};
 use crate::points::hermite;
 use crate::resolution::Resolution;
+use crate::solution::Termination;
 
 /// The gap, relative to the field variance it splits from, at which a trace begins.
 pub(super) const FIRST_GAP: f64 = 0.01;
@@ -36,6 +37,9 @@ const LARGEST_NARROW_GAP: f64 = 0.02;
 /// A trace ends at a gap of this part of the first. Coarse quadrature does not determine x at much smaller ones;
 /// those of one step follow from the place where the gap closes.
 const CLOSED: [f64; 2] = [0.6, 0.1];
+
+/// The residual to which points are corrected before they are reported.
+const REPORTED: f64 = 1e-11;
 
 /// A traced curve of solutions with (M − 4)/2 steps.
 #[derive(Debug)]
@@ -225,14 +229,25 @@ impl<'a, const M: usize> Trace<'a, M> {
 
     /// What is reported of the traced points.
     pub(super) fn solutions(&self) -> Vec<RsbSolution> {
+        let mut f = self.system.equations::<M>();
+        let innermost = (M - 4) / 2;
         self.points
             .iter()
             .map(|p| {
+                let p = &settle(&mut f, p, REPORTED).unwrap_or(*p);
+                let is_saddle = p.tangent[M - 1] < 0.0;
                 let residual = self.residual(&p.y);
                 let outcome =
                     if residual < 1e-7 { Outcome::Converged } else { Outcome::MaxIterations };
                 let root = Root { x: p.y, residual, jacobian: p.jacobian, outcome };
-                finish(&self.system, &root, p.tangent[M - 1] < 0.0, true)
+                let solution = finish(&self.system, &root, is_saddle, true);
+                if solution.termination != Termination::Inaccurate {
+                    return solution;
+                }
+                // Derivatives at the point itself, and a narrow gap is known to more digits than α.
+                let hold = Hold::LnGap(innermost, p.y[gap_index(innermost)]);
+                let root = solve(&self.system, hold, p.y, None);
+                refined(&self.system, &root, hold, is_saddle)
             })
             .collect()
     }

@@ -8,7 +8,6 @@ use super::figures::by_branch;
 use super::{Conclusion, branches, broken_phases, chain, tables as rows};
 use crate::experiment::Detail;
 use crate::theory::broken::BrokenAsk;
-use crate::theory::options::Rsb;
 use crate::theory::{
     BrokenAnswer, BrokenBranches, BrokenChain, BrokenRow, BrokenTaskRow, Complexity,
 };
@@ -27,7 +26,7 @@ const NEW: [Column; 11] = [
     ("lambda_0", |row| number(row.lambda_0)),
     ("lambda_1", |row| number(row.lambda_1)),
     ("lambda_2", |row| number(row.lambda_2)),
-    ("is_stable", |row| Cell::Text(row.is_stable.to_string())),
+    ("is_stable", |row| row.is_stable.map_or(Cell::Missing, |is| Cell::Text(is.to_string()))),
 ];
 
 fn number(value: Option<f64>) -> Cell {
@@ -94,20 +93,13 @@ pub(super) fn conclusion(ask: &BrokenAsk, answer: &BrokenAnswer) -> Conclusion {
     match answer {
         BrokenAnswer::Single(found) => {
             let mut conclusion = rows::conclusion(found.iter().map(|r| &r.solution), found.len());
-            let is_auto = matches!(
-                ask,
-                BrokenAsk::Single { rsb: Rsb::Auto, .. }
-                    | BrokenAsk::Constrained { rsb: Rsb::Auto, .. }
-            );
-            let most = |row: &&BrokenRow| row.rsb == MOST_STEPS && !row.is_stable;
-            let unstable = found.iter().filter(most).count();
-            if is_auto && unstable > 0 {
-                conclusion.note(format!(
-                    "{unstable} of {} rows are not stable with {MOST_STEPS} steps, the most that auto \
-                     takes: see is_stable",
-                    found.len()
-                ));
-            }
+            let most = |row: &BrokenRow| row.is_stable != Some(false) || row.rsb >= MOST_STEPS;
+            let remedy = if found.iter().all(most) {
+                format!("--rsb takes at most {MOST_STEPS} steps")
+            } else {
+                format!("--rsb auto takes the steps that they need, at most {MOST_STEPS}")
+            };
+            note_unstable(&mut conclusion, &found.iter().collect::<Vec<_>>(), &remedy);
             conclusion
         }
         BrokenAnswer::Chain(points) => {
@@ -116,11 +108,16 @@ pub(super) fn conclusion(ask: &BrokenAsk, answer: &BrokenAnswer) -> Conclusion {
             } else {
                 0
             };
-            let all = points.iter().flat_map(|p| p.tasks.iter().map(|t| &t.row.solution));
-            rows::conclusion(all, points.len() * tasks)
+            let all: Vec<&BrokenRow> = points.iter().flat_map(BrokenChain::rows).collect();
+            let solutions = all.iter().map(|row| &row.solution);
+            let mut conclusion = rows::conclusion(solutions, points.len() * tasks);
+            note_unstable(&mut conclusion, &all, "chains take at most one step in a task");
+            conclusion
         }
         BrokenAnswer::Branches(found) => {
-            let mut conclusion = Conclusion::default();
+            let all = found.symmetric.rows.iter();
+            let all = all.chain(found.broken.rows.iter().map(|row| &row.solution));
+            let mut conclusion = rows::conclusion(all.clone(), all.count());
             if found.broken.rows.is_empty() {
                 let steps = found.broken.rsb;
                 conclusion
@@ -130,6 +127,17 @@ pub(super) fn conclusion(ask: &BrokenAsk, answer: &BrokenAnswer) -> Conclusion {
         }
         BrokenAnswer::PhaseDiagram(phases) => broken_phases::conclusion(phases),
         BrokenAnswer::Complexity(found) => complexity_conclusion(found),
+    }
+}
+
+/// Says how many solutions are unstable with the steps that they have.
+fn note_unstable(conclusion: &mut Conclusion, rows: &[&BrokenRow], remedy: &str) {
+    let unstable = rows.iter().filter(|row| row.is_stable == Some(false)).count();
+    if unstable > 0 {
+        conclusion.note(format!(
+            "{unstable} of {} rows are unstable with the steps that they have (a lambda < 0): {remedy}",
+            rows.len()
+        ));
     }
 }
 
@@ -152,21 +160,30 @@ fn complexity_conclusion(found: &Complexity) -> Conclusion {
         let (alpha, beta) = (found.alpha, found.beta);
         conclusion.missing(format!("there are no clusters at alpha = {alpha}, beta = {beta}"));
     }
-    if let Some(first) = split(found) {
+    if let Some((s, x)) = split(found) {
         conclusion.note(format!(
-            "lambda_1 changes sign at -beta f = {:.6} of a cluster (x = {:.4}): clusters with negative \
-             lambda_1 are not whole",
-            or_nan(first.cluster_minus_beta_f),
-            or_nan(first.x)
+            "lambda_1 changes sign at about -beta f = {s:.4} of a cluster (x = {x:.3}), between two rows: \
+             clusters with negative lambda_1 are not whole"
         ));
+    } else if found.rows.first().is_some_and(is_split) {
+        conclusion.note("lambda_1 is negative in all rows: the clusters are not whole".into());
     }
     conclusion
 }
 
-/// The first row whose clusters are stable or unstable unlike those before.
-fn split(found: &Complexity) -> Option<&BrokenRow> {
-    let sign = |row: &BrokenRow| or_nan(row.lambda_1) < 0.0;
-    found.rows.windows(2).find(|w| sign(&w[0]) != sign(&w[1])).map(|w| &w[1])
+fn is_split(row: &BrokenRow) -> bool {
+    or_nan(row.lambda_1) < 0.0
+}
+
+/// −βf of a cluster and x where the first sign change of λ_1 lies on the chord between two rows.
+fn split(found: &Complexity) -> Option<(f64, f64)> {
+    let w = found.rows.windows(2).find(|w| is_split(&w[0]) != is_split(&w[1]))?;
+    let (a, b) = (or_nan(w[0].lambda_1), or_nan(w[1].lambda_1));
+    let between = |of: fn(&BrokenRow) -> Option<f64>| {
+        let (from, to) = (or_nan(of(&w[0])), or_nan(of(&w[1])));
+        from + a / (a - b) * (to - from)
+    };
+    Some((between(|row| row.cluster_minus_beta_f), between(|row| row.x)))
 }
 
 pub(super) fn json(answer: &BrokenAnswer, is_scanned: bool) -> Value {
@@ -226,10 +243,13 @@ fn chain_table(ask: &BrokenAsk, points: &[BrokenChain], detail: Detail) -> Table
 
 fn branches_tables(found: &BrokenBranches, detail: Detail) -> Vec<Table> {
     let rows_of: Vec<&BrokenRow> = found.broken.rows.iter().collect();
-    let broken = table(&rows_of, detail, &SHORT);
     if detail == Detail::Full {
-        return vec![broken];
+        let symmetric: Vec<BrokenRow> =
+            found.symmetric.rows.iter().map(BrokenRow::symmetric).collect();
+        let all: Vec<&BrokenRow> = symmetric.iter().chain(rows_of).collect();
+        return vec![table(&all, detail, &SHORT)];
     }
+    let broken = table(&rows_of, detail, &SHORT);
     let shown =
         ["alpha", "branch", "rsb", "eps", "minus_beta_f", "x", "lambda_0", "lambda_1", "lambda_2"];
     let mut landmarks = Table::new(["landmark"].into_iter().chain(shown));
@@ -316,7 +336,7 @@ fn branches_figure(found: &BrokenBranches, beta: f64) -> Figure {
     by_branch(&mut parisi, &rows, alpha, |row| or_nan(row.x), Some("x_1"), 5);
     by_branch(&mut parisi, &rows, alpha, |row| or_nan(row.x_2), Some("x_2"), 7);
     let mut levels =
-        Panel::new(format!("stability with {steps} steps"), Axis::linear("α"), Axis::linear("λ"));
+        Panel::new(format!("stability, {label}"), Axis::linear("α"), Axis::linear("λ"));
     for (color, (name, y)) in STABILITIES.into_iter().enumerate() {
         by_branch(&mut levels, &rows, alpha, y, Some(name), color + 5);
     }
@@ -330,15 +350,16 @@ fn branches_figure(found: &BrokenBranches, beta: f64) -> Figure {
         for landmark in &found.broken.landmarks {
             let at = landmark.row.solution.alpha;
             match landmark.name.as_str() {
-                "fold" => error.push(VerticalLine::new(at).label(format!("{at:.3}"))),
-                "crossing" => energy.push(VerticalLine::new(at).label(format!("{at:.4}"))),
+                "fold" => error.push(VerticalLine::new(at).label(format!("end {at:.3}"))),
+                "crossing" => energy.push(VerticalLine::new(at).label(format!("crossing {at:.4}"))),
                 _ => {}
             }
         }
     }
     figure.panels.extend([parisi, levels]);
+    let steps = if steps == 1 { "one step".into() } else { format!("{steps} steps") };
     figure.title = Some(format!(
-        "solutions at β = {beta}, replica-symmetric and with {steps} steps; dashed: unstable"
+        "solutions at β = {beta}, replica-symmetric and with {steps}; dashed: the middle branch"
     ));
     figure
 }
@@ -355,8 +376,8 @@ fn complexity_figure(found: &Complexity) -> Figure {
     by_branch(&mut parisi, &rows, s, |row| or_nan(row.x), None, 0);
     by_branch(&mut stability, &rows, s, |row| or_nan(row.lambda_1), None, 0);
     stability.push(HorizontalLine::new(0.0));
-    if let Some(row) = split(found) {
-        sigma.push(VerticalLine::new(s(row)).label("λ_1 = 0"));
+    if let Some((at, _)) = split(found) {
+        sigma.push(VerticalLine::new(at).label("λ_1 = 0"));
     }
     let title = Some(format!("clusters at α = {}, β = {}", found.alpha, found.beta));
     Figure { panels: vec![sigma, parisi, stability], columns: 3, title }

@@ -82,8 +82,13 @@ pub(super) fn tables(phases: &BrokenPhases, detail: Detail) -> Vec<Table> {
 
 /// The phase diagram with one step as a figure of its own.
 pub fn broken_phase_figure(phases: &BrokenPhases) -> Figure {
-    Figure::single(annotated(phases).unwrap_or_else(|| broken_phase_panel(phases)))
+    let top = phases.broken.rows.iter().map(|r| r.beta).fold(0.0, f64::max);
+    let named = annotated(phases).filter(|_| top >= HIGHEST_NAME);
+    Figure::single(named.unwrap_or_else(|| broken_phase_panel(phases)))
 }
+
+/// Names stand beside the lines up to this β.
+const HIGHEST_NAME: f64 = 150.0;
 
 /// A line of the diagram.
 struct Line {

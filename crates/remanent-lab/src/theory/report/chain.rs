@@ -30,8 +30,21 @@ fn shown(point: &ScanPoint) -> ScanPoint {
 }
 
 pub(super) fn conclusion(points: &[ScanPoint], tasks: usize, is_scanned: bool) -> Conclusion {
+    let all = points.iter().flat_map(|point| &point.chain.tasks);
+    let unstable = all.clone().filter(|task| task.solution.replicon < 0.0).count();
+    let note = format!(
+        "replica symmetry is broken in {unstable} of {} tasks (replicon < 0); --rsb 1 takes a step of breaking \
+         where it is needed",
+        all.count()
+    );
+    let with_note = |mut conclusion: Conclusion| {
+        if unstable > 0 {
+            conclusion.note(note);
+        }
+        conclusion
+    };
     if !is_scanned && let [point] = points {
-        return rows::conclusion(point.chain.tasks.iter().map(|t| &t.solution), tasks);
+        return with_note(rows::conclusion(point.chain.tasks.iter().map(|t| &t.solution), tasks));
     }
     let complete = |p: &&ScanPoint| p.chain.tasks.len() == tasks && p.chain.is_converged();
     let missing = points.len() - points.iter().filter(complete).count();
@@ -39,7 +52,7 @@ pub(super) fn conclusion(points: &[ScanPoint], tasks: usize, is_scanned: bool) -
     if missing > 0 {
         conclusion.missing(format!("{missing} of {} rows have no solution", points.len()));
     }
-    conclusion
+    with_note(conclusion)
 }
 
 pub(super) fn tables(
