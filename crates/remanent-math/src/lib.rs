@@ -62,7 +62,8 @@ pub mod statistics;
 pub use multiversion;
 
 /// Compiles functions for AVX-512, AVX2 and NEON in addition to the baseline of the target. A call
-/// selects the best version that the processor supports.
+/// selects the best version that the processor supports. On processors before Ice Lake that is the version
+/// with AVX-512 only if the program is built with `--cfg multiversion_allow_slow_avx512`, as `.cargo/config.toml` of this repository does.
 ///
 /// ```
 /// remanent_math::multiversioned! {
@@ -90,3 +91,26 @@ macro_rules! multiversioned {
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use multiversion::target::match_target;
+
+    multiversioned! {
+        fn uses_avx512() -> bool {
+            match_target! {
+                "x86_64+avx512f+avx512dq+avx512vl" => true,
+                _ => false,
+            }
+        }
+    }
+
+    #[test]
+    fn avx512_is_used_where_the_processor_has_it() {
+        let has_it = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        let hint = "RUSTFLAGS and --target replace the flags of .cargo/config.toml";
+        assert_eq!(uses_avx512(), has_it, "{hint}");
+    }
+}
