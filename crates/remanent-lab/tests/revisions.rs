@@ -38,7 +38,7 @@ const HEAD: &str =
 /// Estimates of errors: noise to the last digit, and no result.
 const NOISE: [&str; 2] = ["residual", "quadrature_error"];
 
-const TRAININGS: [(&str, &str); 38] = [
+const TRAININGS: [(&str, &str); 39] = [
     ("vcl", ""),
     ("vcl-none", "anchor = 'none'"),
     ("vcl-task", "anchor = 'task'\ngamma = 0.1"),
@@ -57,6 +57,10 @@ const TRAININGS: [(&str, &str); 38] = [
     (
         "vcl-metaplastic",
         "anchor = 'task'\nmetaplastic = true\nlr_rule = 'batch'\nbatch = 16\nhidden = [64]",
+    ),
+ (
+        "vcl-moments",
+        "anchor = 'both'\nreset_moments = true\nlearned_scale = true\nstream = 'permuted:digits:3'",
     ),
     ("vcl-bf16", "precision = 'bf16'"),
     ("vcl-online", "batch = 1\nanchor = 'both'\nhidden = [40]"),

@@ -23,6 +23,9 @@ struct State {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Numbers {
     steps: u64,
+    /// Of moments that begin anew at switches.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    moments_since: u64,
     beta: f32,
     log_scale: f32,
     /// Checkpoints of earlier programs do not have it, but the divergence from the previous step as an array.
@@ -31,6 +34,10 @@ pub(crate) struct Numbers {
     /// Of an anchor that fades by a horizon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     kept_variance: Option<f64>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Course<'_> {
@@ -78,9 +85,9 @@ impl Trainer {
 
     /// The state that is not in arrays.
     pub(crate) fn numbers(&self) -> Numbers {
-        let Self { steps, previous, kept_variance, .. } = *self;
+        let Self { steps, moments_since, previous, kept_variance, .. } = *self;
         let (beta, log_scale) = (self.network.beta, self.network.log_scale);
-        Numbers { steps, beta, log_scale, previous, kept_variance }
+        Numbers { steps, moments_since, beta, log_scale, previous, kept_variance }
     }
 
     /// Restores what [`arrays`](Self::arrays) and [`numbers`](Self::numbers) gave.
@@ -89,7 +96,7 @@ impl Trainer {
         mut tensors: Tensors,
         numbers: Numbers,
     ) -> Result<(), TensorError> {
-        let Numbers { steps, beta, log_scale, previous, kept_variance } = numbers;
+        let Numbers { steps, moments_since, beta, log_scale, previous, kept_variance } = numbers;
         let recalls = self.parameters.recalls_steps();
         let old = &self.network;
         let mut network = take_network(&old.architecture, old.weights, &mut tensors)?;
@@ -122,6 +129,7 @@ impl Trainer {
         self.pass.drop_moments();
         self.network = network;
         self.steps = steps;
+        self.moments_since = moments_since.min(steps);
         self.previous = previous.filter(|_| recalls);
         self.kept_variance = kept_variance;
         Ok(())

@@ -191,6 +191,9 @@ pub struct Parameters {
     /// Whether a switch also moves the fields of `vcl` to the anchor. False is not part of the key.
     #[serde(default, skip_serializing_if = "is_false")]
     pub reset_fields: bool,
+    /// Whether the moments of Adam begin anew at a switch. False is not part of the key.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub reset_moments: bool,
     /// The anchor of `vcl` follows the posterior with this window, in examples, and needs no switches.
     /// The memory of `bimu` and `mesu`, in examples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -243,6 +246,7 @@ impl Parameters {
             first_prior: FirstPrior::None,
             fading: Fading::default(),
             reset_fields: false,
+            reset_moments: false,
             window: None,
             fisher: Fisher::Variance,
             form: Form::Printed,
@@ -325,6 +329,11 @@ impl Parameters {
 
     /// Whether the learner acts at the end of a task.
     pub fn sees_switches(&self) -> bool {
+        self.keeps_tasks() || self.reset_moments
+    }
+
+    /// Whether the end of a task changes what the learner is pulled to.
+    pub(crate) fn keeps_tasks(&self) -> bool {
         match self.learner {
             Learner::Vcl => self.anchor.tasks() && self.window.is_none(),
             Learner::Ewc => self.anchor.tasks(),

@@ -77,6 +77,8 @@ pub struct Trainer {
     /// For output scale, gains and shifts.
     pub(crate) extras: Memory,
     pub(crate) steps: u64,
+    /// The number of steps after which the moments of Adam began anew.
+    pub(crate) moments_since: u64,
     /// The last step, if the next one computes the divergence from it.
     pub(crate) previous: Option<Previous>,
     pub(crate) pass: Pass,
@@ -112,6 +114,7 @@ impl Trainer {
             memories,
             extras: Memory::default(),
             steps: 0,
+            moments_since: 0,
             previous: None,
             pass: Pass::with_precision(parameters.precision),
             by_mean: Vec::new(),
@@ -269,7 +272,7 @@ impl Trainer {
     /// The constants of Adam at this step.
     pub(crate) fn adam_step(&self, factor: f64) -> AdamStep {
         let [b1, b2, epsilon] = self.parameters.adam;
-        let steps = self.steps as f64;
+        let steps = (self.steps - self.moments_since) as f64;
         AdamStep {
             rate: (factor * self.parameters.rate() / (1.0 - b1.powf(steps))) as f32,
             spread: (1.0 - b2.powf(steps)).sqrt().recip() as f32,
@@ -416,10 +419,19 @@ impl Trainer {
         }
     }
 
-    /// Ends a task: sets the anchor of the next ones. `task` and seed address the random numbers of
+    /// Ends a task: sets the anchor of the next ones, and moments anew. `task` and seed address the random numbers of
     /// the empirical Fisher information.
     pub fn end_task(&mut self, examples: &View<'_>, seed: u64, trial: u32, task: usize) {
         self.settle();
+        if self.parameters.keeps_tasks() {
+            self.keep_task(examples, seed, trial, task);
+        }
+        if self.parameters.reset_moments {
+            self.reset_moments();
+        }
+    }
+
+    fn keep_task(&mut self, examples: &View<'_>, seed: u64, trial: u32, task: usize) {
         let Parameters { learner, fisher, .. } = self.parameters;
         if learner == Learner::Ewc && fisher != Fisher::Variance {
             let informations = self.information(examples, seed, trial, task);
@@ -432,6 +444,16 @@ impl Trainer {
         } else {
             self.set_anchor(task);
         }
+    }
+
+    /// The moments of Adam become those before its first step.
+    pub fn reset_moments(&mut self) {
+        self.recall();
+        for memory in self.memories.iter_mut().chain([&mut self.extras]) {
+            memory.first.fill(0.0);
+            memory.second.fill(0.0);
+        }
+        self.moments_since = self.steps;
     }
 
     /// Makes the current posterior, faded, the anchor after a task, counted from 0; moves the fields there if that is

@@ -73,6 +73,10 @@ fn learners() -> Vec<(&'static str, Parameters)> {
                 ..of(Learner::Vcl)
             },
         ),
+        (
+            "vcl both, learned scale, moments that begin anew",
+            Parameters { reset_moments: true, learned_scale: true, ..both.clone() },
+        ),
         ("vcl, window", Parameters { anchor: Anchor::Task, window: Some(50), ..of(Learner::Vcl) }),
         ("ewc online", Parameters { fisher: Fisher::Online, ..of(Learner::Ewc) }),
         ("ewc both", Parameters { anchor: Anchor::Both, ..of(Learner::Ewc) }),

@@ -732,6 +732,32 @@ fn a_metaplastic_step_is_that_of_the_optimizer_times_the_variance() {
     }
 }
 
+/// Adam's first step is the learning rate, whatever the size of the gradient.
+#[test]
+fn moments_that_begin_anew_make_a_step_of_the_learning_rate() {
+    let lr = 2f64.powi(-7);
+    let optimizer = Optimizer::Adam;
+    let adam = Parameters { optimizer, lr, learned_scale: true, ..anchored(Learner::Vcl, Anchor::Step) };
+    let batch = Batch::new(BATCH, 1.0);
+    let steps = |begins_anew: bool| {
+        let mut trainer = trainer(&adam);
+        (0..5).for_each(|_| batch.step(&mut trainer, BETA));
+        if begins_anew {
+            trainer.reset_moments();
+        }
+        let before = trainer.network().clone();
+        batch.step(&mut trainer, BETA);
+        let after = trainer.network();
+        let mut steps = vec![after.log_scale() - before.log_scale()];
+        for (before, after) in before.layers().iter().zip(after.layers()) {
+            steps.extend(after.theta().iter().zip(before.theta()).map(|(a, b)| a - b));
+        }
+        steps.iter().map(|x| f64::from(x.abs()) / lr).filter(|x| *x > 0.0).collect::<Vec<_>>()
+    };
+    assert!(steps(true).iter().all(|x| (x - 1.0).abs() < 1e-3), "{:?}", steps(true));
+    assert!(steps(false).iter().any(|x| (x - 1.0).abs() > 0.1));
+}
+
 /// The pull of γ M/W: every image has the share 1/W.
 #[test]
 fn gamma_may_count_weights() {

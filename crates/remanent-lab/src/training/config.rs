@@ -275,6 +275,7 @@ fn parameters(options: &TrainingOptions) -> Result<Parameters, TrainingError> {
             horizon: given.horizon,
         },
         reset_fields: given.reset_fields,
+        reset_moments: given.reset_moments,
         window: given.window.or(default.window),
         fisher: given.fisher.unwrap_or(default.fisher),
         form,
@@ -368,6 +369,11 @@ fn meaningless(key: &str, parameters: &Parameters) -> Option<(String, &'static s
         }
         "adam" if !uses_adam && parameters.samples_weights() => {
             of_learner("it has a step of its own")
+        }
+        "reset_moments" if !uses_adam => Some(("the optimizer sgd".into(), "choose the optimizer adam")),
+        "reset_moments" if *learner == Learner::Joint => of_learner("it has one task"),
+        "reset_moments" if parameters.window.is_some() && *learner == Learner::Vcl => {
+            Some(("an anchor with a window".into(), "with a window there are no switches"))
         }
         "least_scale" if !parameters.learned_scale => {
             Some(("a constant factor of the logits".into(), "set learned_scale"))
@@ -551,6 +557,9 @@ mod tests {
             ("learner = 'ewc'\ngamma_rule = 'weights'", "only vcl"),
             ("learner = 'ste'\nmetaplastic = true", "vcl, ewc and joint have it"),
             ("horizon = 3", "horizon is not used by the anchor step"),
+            ("learner = 'joint'\nreset_moments = true", "it has one task"),
+            ("optimizer = 'sgd'\nreset_moments = true", "choose the optimizer adam"),
+            ("anchor = 'task'\nwindow = 9\nreset_moments = true", "there are no switches"),
             ("least_scale = 0.1", "least_scale is not used by a constant factor of the logits"),
             ("learner = 'ewc'\nrho = 0.5", "choose the fisher online"),
             ("batch = 1\nprecision = 'bf16'", "precision is not used by a batch of 1"),
@@ -578,12 +587,13 @@ mod tests {
         let plain = read(text).unwrap().key();
         let neutral = "lr_schedule = 'constant'\nlr_rule = 'constant'\nfirst_prior = 'none'\nlambda = 1.0\nrho = 1.0\nreserve = 0.0\n\
                        reset_fields = false\nprecision = 'f32'\ngamma_rule = 'constant'\n\
-                       metaplastic = false";
+                       metaplastic = false\nreset_moments = false";
         assert_eq!(read(&format!("{text}{neutral}")).unwrap().key(), plain);
         for other in [
             "lambda = 0.9",
             "gamma_rule = 'weights'",
             "metaplastic = true",
+            "reset_moments = true",
             "lr_rule = 'batch'",
             "rho = 0.9",
             "reserve = 0.5",

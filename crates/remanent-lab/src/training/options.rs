@@ -197,6 +197,9 @@ options! {
             optimizer: Option<Optimizer> = None,
             /// b1 and b2 (from 0 to below 1) and epsilon (above 0) of Adam [default: 0.9,0.99,1e-8]
             adam: Option<Vec<f64>> = None, in Range::ANY,
+            /// Begin the moments of Adam anew at a switch: those of the last task belong to smaller gradients, and the first
+            /// steps of the next would be several times the learning rate
+            reset_moments: bool = false,
             /// Multiply each step of vcl, ewc and joint by the variance of the weight: certain weights move less
             metaplastic: bool = false,
             /// Inputs of the matrix products of training; sums, weights and optimiser are f32 always
