@@ -38,7 +38,7 @@ const HEAD: &str =
 /// Estimates of errors: noise to the last digit, and no result.
 const NOISE: [&str; 2] = ["residual", "quadrature_error"];
 
-const TRAININGS: [(&str, &str); 39] = [
+const TRAININGS: [(&str, &str); 40] = [
     ("vcl", ""),
     ("vcl-none", "anchor = 'none'"),
     ("vcl-task", "anchor = 'task'\ngamma = 0.1"),
@@ -62,6 +62,7 @@ const TRAININGS: [(&str, &str); 39] = [
         "vcl-moments",
         "anchor = 'both'\nreset_moments = true\nlearned_scale = true\nstream = 'permuted:digits:3'",
     ),
+    ("vcl-steps", "lr_rule = 'steps'\nbatch = 3"),
     ("vcl-bf16", "precision = 'bf16'"),
     ("vcl-online", "batch = 1\nanchor = 'both'\nhidden = [40]"),
     ("vcl-window", "anchor = 'task'\nwindow = 60\nlambda = 0.95"),

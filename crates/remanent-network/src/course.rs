@@ -328,9 +328,11 @@ impl<'a> Course<'a> {
         let Position { phase, epoch: epochs, batch } = self.position;
         let Phase { epochs: all, .. } = self.phases[phase];
         let batches = self.parameters.batches(self.phases[phase].examples);
+        let (steps, all) = (epochs * batches + batch, all * batches);
+        let Parameters { lr_rule, lr_schedule, .. } = self.parameters;
         let (task, of) = (self.before.tasks + phase, self.before.epochs + self.epochs());
         Moment {
-            rate: self.parameters.lr_schedule.factor(epochs * batches + batch, all * batches),
+            rate: lr_rule.factor(all) * lr_schedule.factor(steps, all),
             beta: self.parameters.beta.at(task, epoch, of) as f32,
             meta: self.parameters.meta_of(task) as f32,
             examples: self.phases[phase].examples,

@@ -354,7 +354,7 @@ impl Parameters {
         }
     }
 
-    /// The learning rate before its schedule.
+    /// The learning rate before its schedule and the rule of steps.
     pub fn rate(&self) -> f64 {
         self.lr_rule.rate(self.lr, self.batch)
     }

@@ -100,14 +100,28 @@ pub enum RateRule {
     /// It is the rate of batches of 64 images; the rate of batches of B is √(B/64) times as large. Where noise dominates, a normalised gradient of B images
     /// has √B times the signal of that of one image.
     Batch,
+    /// It is the rate of tasks of at most [`FEW_STEPS`] steps; that of tasks of S steps is √(S_0/S) times as large. Normalised steps
+    /// in random directions then move a field by lr √S_0 in a task of any length, whatever the batch, and a single step by at most lr.
+    Steps,
 }
+
+/// The number of steps of a task up to which [`RateRule::Steps`] keeps the rate.
+const FEW_STEPS: usize = 625;
 
 impl RateRule {
     /// The rate of batches of this size.
     pub fn rate(self, lr: f64, batch: usize) -> f64 {
         match self {
-            Self::Constant => lr,
+            Self::Constant | Self::Steps => lr,
             Self::Batch => lr * (batch as f64 / 64.0).sqrt(),
+        }
+    }
+
+    /// Factor of the rate in a task of so many steps.
+    pub fn factor(self, steps: usize) -> f64 {
+        match self {
+            Self::Constant | Self::Batch => 1.0,
+            Self::Steps => (FEW_STEPS as f64 / steps.max(FEW_STEPS) as f64).sqrt(),
         }
     }
 
@@ -211,6 +225,12 @@ mod tests {
             [1, 16, 64, 256].map(|batch| RateRule::Batch.rate(0.16, batch)),
             [0.02, 0.08, 0.16, 0.32]
         );
+    }
+
+    #[test]
+    fn the_rate_may_follow_the_steps_of_a_task() {
+        let factors = [1, 625, 2500, 62_500].map(|steps| RateRule::Steps.factor(steps));
+        assert_eq!(factors, [1.0, 1.0, 0.5, 0.1]);
     }
 
     #[test]

@@ -595,6 +595,7 @@ mod tests {
             "metaplastic = true",
             "reset_moments = true",
             "lr_rule = 'batch'",
+            "lr_rule = 'steps'",
             "rho = 0.9",
             "reserve = 0.5",
             "horizon = 3",

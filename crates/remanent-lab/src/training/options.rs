@@ -81,6 +81,7 @@ words! {
     RateRule {
         "constant" => Constant, "lr is the rate itself";
         "batch" => Batch, "lr is the rate of batches of 64 images; it grows with the square root of the batch";
+        "steps" => Steps, "lr is the rate of tasks of at most 625 steps; it falls with the square root of the steps of a task";
     }
 }
 words! {
