@@ -58,7 +58,7 @@ const TRAININGS: [(&str, &str); 40] = [
         "vcl-metaplastic",
         "anchor = 'task'\nmetaplastic = true\nlr_rule = 'batch'\nbatch = 16\nhidden = [64]",
     ),
- (
+    (
         "vcl-moments",
         "anchor = 'both'\nreset_moments = true\nlearned_scale = true\nstream = 'permuted:digits:3'",
     ),

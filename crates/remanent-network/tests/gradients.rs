@@ -737,7 +737,8 @@ fn a_metaplastic_step_is_that_of_the_optimizer_times_the_variance() {
 fn moments_that_begin_anew_make_a_step_of_the_learning_rate() {
     let lr = 2f64.powi(-7);
     let optimizer = Optimizer::Adam;
-    let adam = Parameters { optimizer, lr, learned_scale: true, ..anchored(Learner::Vcl, Anchor::Step) };
+    let adam =
+        Parameters { optimizer, lr, learned_scale: true, ..anchored(Learner::Vcl, Anchor::Step) };
     let batch = Batch::new(BATCH, 1.0);
     let steps = |begins_anew: bool| {
         let mut trainer = trainer(&adam);

@@ -244,6 +244,7 @@ fn parameters(options: &TrainingOptions) -> Result<Parameters, TrainingError> {
     let optimizer = if adam_by_form { Optimizer::Adam } else { default.optimizer };
     let lr = if adam_by_form { Parameters::of(Learner::Ste).lr } else { default.lr };
     let learned_scale = given.learned_scale.unwrap_or(default.learned_scale);
+    let window = given.window.or(default.window);
     // One gamma is that of whatever anchor there is.
     let gamma = |own: Option<f64>, default: f64| own.or(given.gamma).unwrap_or(default);
     Ok(Parameters {
@@ -275,8 +276,8 @@ fn parameters(options: &TrainingOptions) -> Result<Parameters, TrainingError> {
             horizon: given.horizon,
         },
         reset_fields: given.reset_fields,
-        reset_moments: given.reset_moments,
-        window: given.window.or(default.window),
+        reset_moments: given.reset_moments && learner != Learner::Joint && window.is_none(),
+        window,
         fisher: given.fisher.unwrap_or(default.fisher),
         form,
         meta: given.meta.unwrap_or(default.meta),
@@ -370,10 +371,12 @@ fn meaningless(key: &str, parameters: &Parameters) -> Option<(String, &'static s
         "adam" if !uses_adam && parameters.samples_weights() => {
             of_learner("it has a step of its own")
         }
-        "reset_moments" if !uses_adam => Some(("the optimizer sgd".into(), "choose the optimizer adam")),
+        "reset_moments" if !uses_adam => {
+            Some(("the optimizer sgd".into(), "choose the optimizer adam"))
+        }
         "reset_moments" if *learner == Learner::Joint => of_learner("it has one task"),
-        "reset_moments" if parameters.window.is_some() && *learner == Learner::Vcl => {
-            Some(("an anchor with a window".into(), "with a window there are no switches"))
+        "reset_moments" if parameters.window.is_some() => {
+            Some(("a learner with a window".into(), "it does not know of switches"))
         }
         "least_scale" if !parameters.learned_scale => {
             Some(("a constant factor of the logits".into(), "set learned_scale"))
@@ -559,7 +562,7 @@ mod tests {
             ("horizon = 3", "horizon is not used by the anchor step"),
             ("learner = 'joint'\nreset_moments = true", "it has one task"),
             ("optimizer = 'sgd'\nreset_moments = true", "choose the optimizer adam"),
-            ("anchor = 'task'\nwindow = 9\nreset_moments = true", "there are no switches"),
+            ("anchor = 'task'\nwindow = 9\nreset_moments = true", "does not know of switches"),
             ("least_scale = 0.1", "least_scale is not used by a constant factor of the logits"),
             ("learner = 'ewc'\nrho = 0.5", "choose the fisher online"),
             ("batch = 1\nprecision = 'bf16'", "precision is not used by a batch of 1"),

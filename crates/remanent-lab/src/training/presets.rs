@@ -149,7 +149,7 @@ pub const PRESETS: [Preset; 12] = [
     // Chosen on validation images; figures/streams has the criterion and all runs.
     Preset {
         name: "stream",
-        about: "long streams: steps by uncertainty, gamma by images and weights, a reserve of uncertain weights, uniform first prior, cosine rate",
+        about: "long streams: steps by uncertainty, rate by the steps of a task, gamma by images and weights, a reserve of uncertain weights, uniform first prior, cosine rate",
         text: r#"
             learner = "vcl"
             anchor = "task"
@@ -159,10 +159,11 @@ pub const PRESETS: [Preset; 12] = [
             reserve = 0.25
             beta_schedule = "1"
             spread = 0.5
-            lr = 0.16
-            lr_rule = "batch"
+            lr = 0.32
+            lr_rule = "steps"
             lr_schedule = "cosine"
             adam = [0.9, 0.999, 1e-8]
+            reset_moments = true
             metaplastic = true
             output_scale = 20.0
             learned_scale = true
