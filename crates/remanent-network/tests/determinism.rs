@@ -60,7 +60,7 @@ fn learners() -> Vec<(&'static str, Parameters)> {
         ),
         (
             "vcl both, learned scale, batch",
-            Parameters { learned_scale: true, normalisation: Normalisation::Batch, ..both },
+            Parameters { learned_scale: true, normalisation: Normalisation::Batch, ..both.clone() },
         ),
         (
             "vcl, fading, cosine",
@@ -75,7 +75,7 @@ fn learners() -> Vec<(&'static str, Parameters)> {
         ),
         (
             "vcl both, learned scale, moments that begin anew",
-            Parameters { reset_moments: true, learned_scale: true, ..both.clone() },
+            Parameters { reset_moments: true, learned_scale: true, ..both },
         ),
         ("vcl, window", Parameters { anchor: Anchor::Task, window: Some(50), ..of(Learner::Vcl) }),
         ("ewc online", Parameters { fisher: Fisher::Online, ..of(Learner::Ewc) }),
