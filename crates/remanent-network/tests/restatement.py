@@ -311,7 +311,7 @@ class Network:
 
 
 class Adam:
-    """Bias-corrected; moments and count are kept for the whole run."""
+    """Bias-corrected; moments and count are kept for the whole run, unless a switch makes new ones."""
 
     def __init__(self, learning_rate: float, constants: tuple[float, float, float]):
         self.learning_rate, self.constants = learning_rate, constants
@@ -486,6 +486,11 @@ class Replay:
         elif trace.anchored("task"):
             self.task_anchors = [TaskAnchor(trace.gamma_task, at_new) for _ in trace.layers]
 
+        self.make_optimisers()
+
+    def make_optimisers(self) -> None:
+        """Optimisers without a past."""
+        trace = self.trace
         use_sgd = trace.has_fields and trace.optimizer == "sgd"
         self.optimisers: list[Any] = [Sgd(trace.learning_rate) if use_sgd else self.adam() for _ in trace.layers]
         self.log_scale_adam = self.adam()
@@ -573,6 +578,8 @@ class Replay:
         else:
             for anchor, theta in zip(self.task_anchors, self.theta):
                 anchor.switch(theta, last_beta)
+        if trace.reset_moments:
+            self.make_optimisers()
         self.task += 1
 
 

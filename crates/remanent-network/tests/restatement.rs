@@ -153,6 +153,7 @@ fn trace(folder: &Path, parameters: &Parameters) {
         "learning_rate": parameters.lr,
         "adam": parameters.adam,
         "metaplastic": parameters.metaplastic,
+        "reset_moments": parameters.reset_moments,
         "learned_temperature": parameters.learned_scale,
         "least_temperature": parameters.least_scale,
         "examples": EXAMPLES,
@@ -217,7 +218,11 @@ fn end_task(folder: &Path, trainer: &mut Trainer, task: usize) {
     if !parameters.sees_switches() {
         return;
     }
-    if parameters.learner != Learner::Ewc || parameters.fisher == Fisher::Variance {
+    let (learner, fisher) = (parameters.learner, parameters.fisher);
+    if parameters.reset_moments {
+        trainer.reset_moments();
+    }
+    if learner != Learner::Ewc || fisher == Fisher::Variance {
         return trainer.set_anchor(task);
     }
     let images = normals(INFORMATION * WIDTHS[0], FISHER_IMAGES, task);
@@ -269,6 +274,15 @@ fn cases() -> Vec<(&'static str, Parameters)> {
         ("vcl-task", Parameters { anchor: Anchor::Task, ..vcl.clone() }),
         ("vcl-both", both.clone()),
         ("vcl-both-metaplastic", Parameters { metaplastic: true, ..both.clone() }),
+        (
+            "vcl-both-batch-scale-moments",
+            Parameters {
+                reset_moments: true,
+                normalisation: Normalisation::Batch,
+                learned_scale: true,
+                ..both.clone()
+            },
+        ),
         ("vcl-both-sgd", sgd(&both)),
         ("vcl-both-sgd-metaplastic", Parameters { metaplastic: true, ..sgd(&both) }),
         (
