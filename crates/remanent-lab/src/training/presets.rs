@@ -165,7 +165,7 @@ pub const PRESETS: [Preset; 12] = [
             adam = [0.9, 0.999, 1e-8]
             reset_moments = true
             metaplastic = true
-            output_scale = 20.0
+            output_scale = 1.0
             learned_scale = true
             least_scale = 1.0
         "#,
