@@ -100,12 +100,12 @@ pub enum RateRule {
     /// It is the rate of batches of 64 images; the rate of batches of B is √(B/64) times as large. Where noise dominates, a normalised gradient of B images
     /// has √B times the signal of that of one image.
     Batch,
-    /// It is the rate of tasks of at most [`FEW_STEPS`] steps; that of tasks of S steps is √(S_0/S) times as large. Normalised steps
+    /// It is the rate of tasks of at most S_0 = 625 steps; that of tasks of S steps is √(S_0/S) times as large. Normalised steps
     /// in random directions then move a field by lr √S_0 in a task of any length, whatever the batch, and a single step by at most lr.
     Steps,
 }
 
-/// The number of steps of a task up to which [`RateRule::Steps`] keeps the rate.
+/// S_0 of [`RateRule::Steps`].
 const FEW_STEPS: usize = 625;
 
 impl RateRule {
