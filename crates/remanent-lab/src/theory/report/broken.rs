@@ -1,6 +1,7 @@
 //! What is shown of answers with broken replica symmetry.
 
 use remanent_plot::{Axis, Cell, Figure, HorizontalLine, Panel, Table, VerticalLine};
+use remanent_theory::curve::Branch;
 use remanent_theory::rsb::MOST_STEPS;
 use serde_json::{Map, Value, json};
 
@@ -351,7 +352,11 @@ fn branches_figure(found: &BrokenBranches, beta: f64) -> Figure {
             let at = landmark.row.solution.alpha;
             match landmark.name.as_str() {
                 "fold" => error.push(VerticalLine::new(at).label(format!("end {at:.3}"))),
-                "crossing" => energy.push(VerticalLine::new(at).label(format!("crossing {at:.4}"))),
+                // A crossing is a landmark of both branches.
+                "crossing" if landmark.row.solution.branch == Branch::Poor => {
+                    let text = format!("crossing {at:.4}, {label}");
+                    energy.push(VerticalLine::new(at).label(text));
+                }
                 _ => {}
             }
         }
